@@ -1,6 +1,6 @@
 //! Peak memory while arrays are read, written and converted, measured with a counting allocator.
 //!
-//! The tests are one function, so that no other test allocates at the same time.
+//! Each test runs in a process of its own, where no other test allocates at the same time.
 #![allow(clippy::incompatible_msrv, reason = "tests need a newer compiler than the library")]
 #![allow(unsafe_code)] // an allocator is unsafe by its trait
 
@@ -135,9 +135,48 @@ fn unpadded_v2_header(descr: &str, shape: &str) -> Vec<u8> {
     bytes
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "one sequence: the peak is of the process")]
-fn peak_memory_stays_within_bounds() {
+mod peak_memory_stays_within_bounds {
+    /// Makes tests of functions.
+    macro_rules! alone {
+        ($($(#[$attribute:meta])* $name:ident)*) => {$(
+            $(#[$attribute])*
+            #[test]
+            fn $name() {
+                super::run_alone(concat!("peak_memory_stays_within_bounds::", stringify!($name)), super::$name);
+            }
+        )*};
+    }
+
+    alone! {
+        arrays_take_their_size
+        false_claims_take_little_memory
+        piecewise_work_takes_memory_for_a_few_pieces
+        conversions_stay_within_their_budget
+        casts_take_memory_for_their_result
+        items_take_few_allocations
+        #[cfg(feature = "object")]
+        objects_take_memory_in_proportion
+        #[cfg(feature = "object")]
+        pickles_take_memory_and_work_in_proportion
+        #[cfg(feature = "npz")]
+        archives_take_memory_for_their_arrays
+    }
+}
+
+/// Calls the function in a process that runs only this test.
+fn run_alone(test: &str, measure: fn()) {
+    const IS_ALONE: &str = "NDARRAY_IO_ALONE";
+    if std::env::var_os(IS_ALONE).is_some() {
+        return measure();
+    }
+    let this = std::env::current_exe().unwrap();
+    let run = std::process::Command::new(this).args([test, "--exact"]).env(IS_ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[expect(clippy::too_many_lines, reason = "a list")]
+fn arrays_take_their_size() {
     // An entire array takes its size, 1/64 of it, and 8 MiB.
     for (descr, item) in [("<f8", 8), (">f8", 8)] {
         for mib in [3, 70] {
@@ -252,18 +291,6 @@ fn peak_memory_stays_within_bounds() {
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
     let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head, zeros_left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
-
-    false_claims_take_little_memory();
-    piecewise_work_takes_memory_for_a_few_pieces();
-    conversions_stay_within_their_budget();
-    casts_take_memory_for_their_result();
-    items_take_few_allocations();
-    #[cfg(feature = "object")]
-    objects_take_memory_in_proportion();
-    #[cfg(feature = "object")]
-    pickles_take_memory_and_work_in_proportion();
-    #[cfg(feature = "npz")]
-    archives_take_memory_for_their_arrays();
 }
 
 /// Whatever a header claims, reading a short file is an error and takes little.
@@ -356,7 +383,7 @@ fn piecewise_work_takes_memory_for_a_few_pieces() {
 }
 
 /// Rows take no allocation each; fields, parts and members a fixed number, which does not grow with their number.
-#[expect(clippy::too_many_lines, reason = "one sequence: allocations are of the process")]
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn items_take_few_allocations() {
     use ndarray::{Array2, s};
     use ndarray_io::dtype::DType;

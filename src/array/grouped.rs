@@ -27,6 +27,9 @@ pub(crate) fn with_inner_axes_grouped<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
     read: &mut PayloadReader<'_>,
 ) -> Result<()> {
+    if const { A::IS_READ_AS_BYTES } {
+        return read(PayloadRef(payload)); // there are no inner axes
+    }
     let grouped = group_inner_axes::<A, D>(payload.header, payload.options)?;
     read_grouped(payload, grouped, read)
 }

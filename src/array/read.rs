@@ -105,10 +105,17 @@ where
 pub(super) fn read_items<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<(D, Order, Vec<A>)> {
-    let read = |PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>| {
-        let dim: D = dimension(header.shape_ref())?;
-        let plan = element::read_plan_for::<A>(header.dtype(), options)?;
-        Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
-    };
+    if const { A::IS_READ_AS_BYTES } {
+        return read_ungrouped(payload); // there are no inner axes
+    }
+    let read = |PayloadRef(payload): PayloadRef<'_, '_>| read_ungrouped(payload);
     output_of(read, |read| with_inner_axes_grouped::<A, D>(payload, read))
+}
+
+fn read_ungrouped<A: ReadableElement, D: Dimension>(
+    Payload { source, header, options }: Payload<'_, '_>,
+) -> Result<(D, Order, Vec<A>)> {
+    let dim: D = dimension(header.shape_ref())?;
+    let plan = element::read_plan_for::<A>(header.dtype(), options)?;
+    Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
 }

@@ -276,6 +276,10 @@ fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Heade
     }
 }
 
+fn payload_len_of(dtype: DType, shape: &[usize]) -> Option<u64> {
+    Header::new(dtype, Order::C, shape.into()).ok()?.payload_len()
+}
+
 fn dtype_for<A: WritableElement, D: Dimension>(
     view: &ArrayView<'_, A, D>,
     options: &WriteOptions,
@@ -310,7 +314,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
 
     fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
         let dtype = dtype_for(&self.view(), options).ok()?;
-        Header::new(dtype, Order::C, shape_of(&self.raw_dim())).ok()?.payload_len()
+        payload_len_of(dtype, self.shape())
     }
 
     fn store(

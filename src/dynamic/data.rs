@@ -67,7 +67,7 @@ fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
     let mut part = words.start_loading();
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
     transfer::os::advise_huge_pages(part.memory());
-    part.load(usize::MAX, |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
+    part.load(usize::MAX, &mut |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
     Ok(words.finish())
 }
 

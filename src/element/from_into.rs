@@ -94,7 +94,7 @@ impl<D, T, S> FromDecoder<D, T, S> {
 
 impl<T, S> ItemDecoder<S> for FromDecoder<Bitwise<T>, T, S> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, S>) -> Result<()> {
-        let load = |buf: &mut crate::bytes::ReadBuf<'_>| {
+        let load = &mut |buf: &mut crate::bytes::ReadBuf<'_>| {
             buf.copy(items);
             Ok(())
         };

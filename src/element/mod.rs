@@ -102,7 +102,7 @@ pub trait ReadableElement: Sized + Send + Sync {
     #[doc(hidden)]
     fn inner_axes(_axes: &mut Vec<usize>) {}
 
-    /// Whether the plan for reading is always [`ReadPlan::Bitwise`] or [`ReadPlan::Converted`].
+    /// Whether the plan for reading is always [`ReadPlan::Bitwise`] or [`ReadPlan::Converted`], and the elements have no axes.
     ///
     /// The other ways are then not compiled for the type.
     #[doc(hidden)]

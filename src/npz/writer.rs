@@ -117,8 +117,13 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
+        self.add_with_own_options(name.into(), &array)
+    }
+
+    // Not generic over the array, as what follows is not.
+    fn add_with_own_options(&mut self, name: String, array: &dyn WriteArray) -> Result<()> {
         let options = self.options.clone();
-        self.add_with(name, array, &options)
+        self.add_member(name + ".npy", array, &options)
     }
 
     /// Adds an array: [`add`](Self::add), under the name that `ndarray-npy` uses.

@@ -32,7 +32,7 @@ pub(super) fn convert_items(
             let count = block.min(left / size);
             items.with_block(&(first..first + count), words, &mut |block| {
                 match (block, conversion.shared_loop()) {
-                    (ItemBlock::Shared(items), Some(convert)) => part.load(count * size, |made| {
+                    (ItemBlock::Shared(items), Some(convert)) => part.load(count * size, &mut |made| {
                         convert(items, made);
                         Ok(())
                     })?,
@@ -78,7 +78,7 @@ fn convert_block(
     items: &mut [u8],
     conversion: &ItemConversion,
 ) -> Result<()> {
-    part.load(count * conversion.made_size(), |made| {
+    part.load(count * conversion.made_size(), &mut |made| {
         conversion.convert(items, count, made).map_err(|error| error.offset_element(first))
     })
 }

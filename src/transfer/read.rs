@@ -212,13 +212,13 @@ pub(crate) fn read_into<'i, T: ReadableElement + 'i>(
         let mut items = Vec::new();
         match &plan {
             ReadPlan::Bitwise(bitwise) => {
-                items = bitwise.make(count, |buf| {
+                items = bitwise.make(count, &mut |buf| {
                     buf.copy(block);
                     Ok(())
                 })?;
             }
             ReadPlan::Converted(bitwise, conversion) => {
-                items = bitwise.make(count, |made| conversion.convert(block, count, made))?;
+                items = bitwise.make(count, &mut |made| conversion.convert(block, count, made))?;
             }
             _ if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
             ReadPlan::PerItem(decode) => {
@@ -477,7 +477,7 @@ fn load_part(
 ) -> Result<()> {
     while !part.is_done() {
         let at = part.position();
-        part.load(max_len, |buf| match fill(buf, at)? {
+        part.load(max_len, &mut |buf| match fill(buf, at)? {
             filled if buf.left() > 0 => Err(truncated(header, (at + filled) as u64)),
             filled => reporter.add(filled),
         })?;

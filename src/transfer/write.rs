@@ -3,7 +3,7 @@
 use ndarray::ArrayViewD;
 
 use super::gather::{BlockPlan, Units, gather};
-use super::{Effort, Sink, os, pipeline};
+use super::{BLOCK_LEN, Effort, Sink, os, pipeline};
 use crate::element::cast::BitwiseOut;
 use crate::element::{ItemEncoder, WritableElement, WritePlan, raw_units};
 use crate::error::Result;
@@ -58,11 +58,13 @@ pub(crate) fn write_unflushed<T: WritableElement>(
 ) -> Result<()> {
     announce(sink, &head, header, options)?;
     match (write_plan, items) {
-        (WritePlan::Bitwise(out), Items::Contiguous(items)) if !out.needs_swap() => {
-            write_head_and_payload(sink, head, out.bytes(items))
+        (WritePlan::Bitwise(out), Items::Contiguous(items)) => {
+            let swap = |bytes: &mut [u8]| out.swap_to_file_order(bytes);
+            let swap: Option<&Swap<'_>> = if out.needs_swap() { Some(&swap) } else { None };
+            write_contiguous(sink, head, header, (out.bytes(items), size_of::<T>()), swap, options)
         }
-        (WritePlan::Bitwise(out), items) => {
-            let (view, swap) = (items.into_view(), |bytes: &mut [u8]| out.swap_to_file_order(bytes));
+        (WritePlan::Bitwise(out), Items::Strided(view)) => {
+            let swap = |bytes: &mut [u8]| out.swap_to_file_order(bytes);
             // A constant, so that only one of the arms is compiled for a type.
             let units = match const { size_of::<T>() } {
                 1 => Units::One(out.view_byte_arrays(view)),
@@ -116,6 +118,28 @@ fn announce(sink: &mut Sink<'_>, head: &[u8], header: &Header, options: &WriteOp
 
 /// What puts the bytes of elements into the order of the file.
 type Swap<'a> = dyn Fn(&mut [u8]) + Sync + 'a;
+
+/// Writes elements of `item` bytes that are contiguous in memory.
+fn write_contiguous(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    (items, item): (&[u8], usize),
+    swap: Option<&Swap<'_>>,
+    options: &WriteOptions,
+) -> Result<()> {
+    let Some(swap) = swap else { return write_head_and_payload(sink, head, items) };
+    let block = (BLOCK_LEN / item.max(1)).max(1) * item.max(1);
+    write_blocks(sink, head, header, items.len().div_ceil(block), options, &|index, make| {
+        let start = index * block;
+        let items = &items[start..items.len().min(start + block)];
+        make(items.len(), &mut |bytes| {
+            bytes.copy_from_slice(items);
+            swap(bytes);
+            Ok(())
+        })
+    })
+}
 
 /// Writes elements of the usual sizes.
 fn write_units(

@@ -392,7 +392,7 @@ fn take_equals_ndarray_select() {
         write_npy_with(&path, &array, &WriteOptions::new().order(order).byte_order(ByteOrder::Big)).unwrap();
         let file = NpyFile::open(&path).unwrap();
         for axis in 0..3 {
-            for count in [0, 1, 2, 50, 5000] {
+            for count in [0, 1, 2, 50, 2000] {
                 let indices: Vec<usize> = (0..count).map(|_| below(array.len_of(Axis(axis)))).collect();
                 let taken: Array3<u32> = file.take(axis, &indices).unwrap();
                 assert!(taken == array.select(Axis(axis), &indices), "{order:?} {axis} {count}");

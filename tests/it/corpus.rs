@@ -19,6 +19,36 @@ use crate::support::manifest::{self, ArrayFacts, Case, TestElement, dtype_json, 
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 
+/// Calls a generic function with the Rust type of a dtype of times; returns `None` if it is none.
+macro_rules! with_time_type {
+    ($dtype:expr, $function:ident($($argument:expr),*)) => {{
+        use ndarray_io::dtype::Kind;
+        match $dtype.as_scalar().map(|scalar| scalar.kind()) {
+            Some(Kind::Datetime(step)) => with_time_type!(@units step, Datetime64, $function($($argument),*)),
+            Some(Kind::Timedelta(step)) => with_time_type!(@units step, Timedelta64, $function($($argument),*)),
+            _ => None,
+        }
+    }};
+    (@units $step:expr, $type:ident, $function:ident($($argument:expr),*)) => {{
+        use ndarray_io::units::*;
+        with_time_type!(@unit $step, $type, $function($($argument),*);
+            Generic, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Nanosecond, Picosecond,
+            Femtosecond, Attosecond, Times<25, Second>, Times<10, Microsecond>, Times<7, Day>, Times<2, Week>,
+            Times<100, Nanosecond>, Times<1000, Attosecond>, Times<3, Hour>, Times<100, Millisecond>)
+    }};
+    (@unit $step:expr, $type:ident, $function:ident $arguments:tt; $($unit:ty),*) => {{
+        let step: ndarray_io::dtype::TimeStep = $step;
+        $(if step == <$unit as ndarray_io::units::Unit>::STEP {
+            Some(with_time_type!(@call $type<$unit>, $function $arguments))
+        } else)* {
+            None
+        }
+    }};
+    (@call $type:ident<$unit:ty>, $function:ident($($argument:expr),*)) => {
+        $function::<ndarray_io::$type<$unit>>($($argument),*)
+    };
+}
+
 #[test]
 fn testdata_arrays_match_numpys_manifest() {
     check_folder(&manifest::testdata());
@@ -112,7 +142,8 @@ fn check_array(case: &Case, facts: &ArrayFacts) -> Result<(), Failure> {
     let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
     check_dynamic(case, facts, bytes)?;
     let width = dtype.item_size();
-    let typed = with_type!(dtype, check_viewable_elements(case, facts, bytes, order, width));
+    let typed = with_type!(dtype, check_viewable_elements(case, facts, bytes, order, width))
+        .or_else(|| with_time_type!(dtype, check_times(case, facts, bytes, order, width)));
     let owned = match dtype.as_scalar().map(|scalar| scalar.kind()) {
         Some(Kind::Bytes) => {
             Some(check_elements::<Vec<u8>>(case, facts, bytes, order, width, routes::read_owned))
@@ -182,6 +213,20 @@ fn check_dynamic(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Fa
         }
     }
     Ok(())
+}
+
+/// The same for times of any unit, by a few routes.
+fn check_times<A>(
+    case: &Case,
+    facts: &ArrayFacts,
+    bytes: &[u8],
+    order: Option<ByteOrder>,
+    width: usize,
+) -> Result<(), Failure>
+where
+    A: ViewMutElement + WritableElement + TestElement + Default,
+{
+    check_elements::<A>(case, facts, bytes, order, width, routes::read_in_few_ways)
 }
 
 type ReadFn<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;
@@ -307,7 +352,9 @@ fn version_to_force(facts: &ArrayFacts) -> Option<Version> {
 fn check_error_of_elements(case: &Case) -> Result<(), String> {
     let read = NpyReader::new(&case.bytes[..]).and_then(|mut reader| {
         let dtype = reader.dtype().clone();
-        match with_type!(dtype, can_read_whole_file(&case.path)) {
+        let path = &case.path;
+        let of_time = || with_time_type!(dtype, can_read_whole_file(path));
+        match with_type!(dtype, can_read_whole_file(path)).or_else(of_time) {
             Some(read) => read,
             None if case.expected_class == "bad_bool" || case.expected_class == "bad_unicode" => Ok(false), // the fault is within a record: see `records.rs`
             None if dtype.has_object() => reader.read::<ArrayD<f64>>().map(|_| true),

@@ -75,13 +75,15 @@ fn objects_of_joblib_files_equal_those_joblib_loads() {
 /// A file that is truncated or changed anywhere gives a value or an error.
 #[test]
 fn damaged_files_of_joblib_are_values_or_errors() {
-    for (name, file, _) in files() {
-        for end in 0..file.len() {
+    // All places, where many mutations are asked for.
+    let step = if std::env::var_os("NDARRAY_IO_MUTATIONS").is_some() { 1 } else { 3 };
+    for (number, (name, file, _)) in files().into_iter().enumerate() {
+        for end in (number % step..file.len()).step_by(step) {
             if let Ok(pickle) = read(&file[..end]) {
                 assert!(name.starts_with("nothing"), "{name} cut at {end}: {}", pickle.object());
             }
         }
-        for at in 0..file.len() {
+        for at in (number % step..file.len()).step_by(step) {
             for byte in [0, 0xFF, file[at] ^ 1] {
                 let mut other = file.clone();
                 other[at] = byte;

@@ -493,7 +493,7 @@ fn independent_cycles_do_not_count_as_nesting() {
     assert!(many == again && again.items().unwrap().len() == 70_000);
 
     let key = Object::tuple((0..4000).map(|number| Object::tuple([number])));
-    let dicts = || Object::list((0..400).map(|_| Object::dict([(key.clone(), 0)]).unwrap()));
+    let dicts = || Object::list((0..100).map(|_| Object::dict([(key.clone(), 0)]).unwrap()));
     let (one, two) = (unpickle(&Pickle::write(&dicts(), &WriteOptions::new()).unwrap()), dicts());
     assert!(one == two);
 }

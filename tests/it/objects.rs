@@ -609,7 +609,7 @@ fn object_count_limit_is_enforced() {
 }
 
 /// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.
-/// NDARRAY_IO_MUTATIONS sets their number, by default 50,000; `.ci/run` tries a million.
+/// NDARRAY_IO_MUTATIONS sets their number, by default 20,000; `.ci/run` tries a million.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn mutated_pickles_are_values_or_errors() {
@@ -631,7 +631,7 @@ fn mutated_pickles_are_values_or_errors() {
         .map(|name| std::fs::read(objects_folder().join(format!("{name}.npy"))).unwrap())
         .collect();
     let asked = std::env::var("NDARRAY_IO_MUTATIONS").map(|count| count.parse().unwrap());
-    let rounds: usize = asked.unwrap_or(50_000);
+    let rounds: usize = asked.unwrap_or(20_000);
     let threads = std::thread::available_parallelism().unwrap().get();
     let files = &files;
     let (values, errors) = std::thread::scope(|scope| {

@@ -199,7 +199,7 @@ impl<T> Bitwise<T> {
     pub(crate) fn make(
         &self,
         count: usize,
-        load: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
+        load: &mut dyn FnMut(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<Vec<T>> {
         let mut items = UncheckedVec::new(self, count, false)?;
         items.start_loading().load(usize::MAX, load)?;

@@ -222,7 +222,7 @@ impl<'a> MemoryPart<'a> {
     pub(crate) fn load(
         &mut self,
         max_len: usize,
-        read: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
+        read: &mut dyn FnMut(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<()> {
         let item = self.transform.item_size().max(1);
         let max_len = (max_len / item).max(1).saturating_mul(item).min(self.rest.len());

@@ -334,7 +334,7 @@ struct ConvertingDecoder<T> {
 
 impl<T> ItemDecoder<T> for ConvertingDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
-        out.extend(self.token.make(count, |made| self.conversion.convert(items, count, made))?);
+        out.extend(self.token.make(count, &mut |made| self.conversion.convert(items, count, made))?);
         Ok(())
     }
 

@@ -241,7 +241,7 @@ impl<R, F> FieldReader<R> for Column<R, F> {
                 if structs.try_copy(self.offset, &self.target, bitwise) {
                     return Ok(());
                 }
-                bitwise.make(count, |buf| {
+                bitwise.make(count, &mut |buf| {
                     let gather = |into: &mut [u8]| {
                         self.gather(structs.records(), into);
                         Ok(into.len())
@@ -251,7 +251,7 @@ impl<R, F> FieldReader<R> for Column<R, F> {
             }
             Origin::Stored(ReadPlan::Converted(token, conversion)) => {
                 let mut column = self.gathered(structs, count);
-                token.make(count, |made| conversion.convert(&mut column, count, made))
+                token.make(count, &mut |made| conversion.convert(&mut column, count, made))
             }
             Origin::Stored(ReadPlan::PerItem(decode)) => {
                 decode_to_vec(&**decode, &mut self.gathered(structs, count), count)

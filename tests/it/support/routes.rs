@@ -117,6 +117,21 @@ where
     })
 }
 
+/// The same by few routes, for types that differ from one that takes all of them only in a marker.
+pub(crate) fn read_in_few_ways<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
+where
+    A: ViewMutElement + Clone + Default,
+{
+    match route {
+        Route::Slice => Some(ArrayD::read_npy(bytes)),
+        Route::Into => Some(into(bytes, ArrayD::default(header.shape))),
+        Route::View if header.is_viewable::<A>() => {
+            Some(ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()))
+        }
+        _ => None,
+    }
+}
+
 /// The same for types that cannot be viewed. The shape is needed by the routes that read into an array.
 pub(crate) fn read_owned<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, arr1, s};
 use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::{
-    DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record, Result,
-    ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
+    Casting, DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record,
+    Result, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
 use crate::{Aligned, npy, with_byte_order};
@@ -236,11 +236,13 @@ mod elsewhere {
     pub(crate) use ndarray_io::{DType, ReadOptions, Result, WriteOptions};
 
     pub(crate) trait ReadableElement: Sized {
+        const IS_READ_AS_BYTES: bool = false;
         fn inner_axes(_: &mut Vec<usize>) {}
         fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<__private::ReadPlan<Self>>;
     }
     pub(crate) trait WritableElement: Sized {
         const FILE_LAYOUT: __private::FileLayout;
+        const IS_ALWAYS_BITWISE: bool = false;
         fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
         fn write_plan(dtype: &DType) -> __private::WritePlan<Self>;
     }
@@ -387,6 +389,40 @@ fn enum_with_a_false_dtype_is_refused() {
         assert!(ArrayD::<NeverZero>::read_npy(&file[..]).is_err());
         assert!(ArrayD::<NeverZero>::read_npy(io::Cursor::new(&file)).is_err());
         assert!(ArrayD::<[NeverZero; 3]>::read_npy(&file[..]).is_err());
+    }
+}
+
+/// The same number, which says that it is converted from items of four bytes.
+#[derive(Element, Clone, Copy, Debug, PartialEq)]
+#[element(crate = elsewhere)]
+#[repr(u8)]
+enum Converted {
+    One = 1,
+}
+
+impl ndarray_io::ReadableElement for Converted {
+    const IS_READ_AS_BYTES: bool = true;
+
+    fn read_plan(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::enum_read_plan(&with_byte_order("=i4", true).parse()?, options)
+    }
+}
+
+#[test]
+fn enum_with_a_false_conversion_is_refused() {
+    let options = ReadOptions::new().casting(Casting::Unsafe);
+    let read = |descr: &str, payload: &[u8]| {
+        let file = npy(&with_byte_order(descr, true), false, "(3,)", payload);
+        let one = Array1::<Converted>::read_npy_with(&file[..], &options);
+        let other = Array1::<Converted>::read_npy_with(io::Cursor::new(&file), &options);
+        assert_eq!(one.is_ok(), other.is_ok());
+        one
+    };
+    let ones: Vec<u8> = [1i32; 3].iter().flat_map(|one| one.to_ne_bytes()).collect();
+    assert_eq!(read("'=i4'", &ones).unwrap(), arr1(&[Converted::One; 3]));
+    assert!(read("'=i4'", &[0; 12]).is_err());
+    for (descr, len) in [("'=i2'", 6), ("'|u1'", 3), ("'=f8'", 24), ("'|V0'", 0), ("'|b1'", 3)] {
+        assert!(read(descr, &vec![1; len]).is_err(), "{descr}");
     }
 }
 
