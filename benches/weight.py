@@ -52,6 +52,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {{
 """
 
 
+def by_path(crate, types):
+    lines = "".join(f"""    let a: Array2<{name}> = read_npy("{name}.npy")?;
+    write_npy("{name}-b.npy", &a)?;
+""" for name in types)
+    return f"""use ndarray::Array2;
+use {crate}::{{read_npy, write_npy}};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {{
+{lines}    Ok(())
+}}
+"""
+
+
 def cpu(command, **arguments):
     """Runs a command, and returns how many seconds its processes computed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -73,7 +86,9 @@ def main():
 def measure(folder):
     programs = {"reads and writes one type": hello,
                 "one type, files and archives": lambda crate: of_types(crate, TYPES[:1]),
-                "eleven types, files and archives": lambda crate: of_types(crate, TYPES)}
+                "eleven types, files and archives": lambda crate: of_types(crate, TYPES),
+                "one type, by path": lambda crate: by_path(crate, TYPES[:1]),
+                "eleven types, by path": lambda crate: by_path(crate, TYPES)}
     print("| program | profile | library | all, CPU s | program alone, CPU s | code, KB |")
     print("|---|---|---|---|---|---|")
     for program, make in programs.items():

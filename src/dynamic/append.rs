@@ -7,12 +7,12 @@ use std::path::Path;
 use super::{DynArray, DynView};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::io::{NpyWriter, RowTypeFns, UncommittedRows, refuse_objects};
+use crate::io::{NpyWriter, RowWriter, UncommittedRows, WritableHeader, refuse_objects};
 use crate::options::WriteOptions;
+use crate::transfer::Sink;
 
 /// Rows of the dtype that the file has.
-const ROWS_OF_FILE_DTYPE: RowTypeFns<DynArray> =
-    RowTypeFns { writable_header: |header, _| Ok(header.clone()), write_plan: |_| None };
+const ROWS_OF_FILE_DTYPE: WritableHeader = |header, _| Ok(header.clone());
 
 /// Rows whose dtype is known only at run time.
 ///
@@ -40,7 +40,8 @@ impl NpyWriter<DynArray, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::open_to_append(path.as_ref(), None, surplus, options, &ROWS_OF_FILE_DTYPE)
+        RowWriter::open_to_append(path.as_ref(), None, surplus, options, ROWS_OF_FILE_DTYPE)
+            .map(|row_writer| Self { row_writer, write_plan: None })
     }
 
     /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`NpyWriter::append_or_create_with`].
@@ -60,8 +61,9 @@ impl NpyWriter<DynArray, File> {
         let path = path.as_ref();
         refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
-        let writer =
-            Self::open_to_append_or_create(path, (row, &own), surplus, options, &ROWS_OF_FILE_DTYPE)?;
+        let row_writer =
+            RowWriter::open_to_append_or_create(path, (row, &own), surplus, options, ROWS_OF_FILE_DTYPE)?;
+        let writer = Self { row_writer, write_plan: None };
         writer.check_dtype(dtype)?;
         Ok(writer)
     }
@@ -76,10 +78,12 @@ impl<W: Write> NpyWriter<DynArray, W> {
     /// - Those of [`push`](NpyWriter::push).
     pub fn push_dyn(&mut self, rows: &DynView<'_>) -> Result<()> {
         self.check_dtype(rows.dtype())?;
-        self.check_rows_and_count_empty(rows.shape())?;
+        self.row_writer.check_rows_and_count_empty(rows.shape())?;
         // `new` has checked that they fit in memory.
         let count = rows.shape().iter().product();
-        self.put_rows(count, |sink, order, options| rows.write_elements(sink, order, options))
+        let mut write =
+            |sink: &mut Sink<'_>, order, options: &WriteOptions| rows.write_elements(sink, order, options);
+        self.row_writer.put_rows(count, &mut write)
     }
 
     fn check_dtype(&self, dtype: &DType) -> Result<()> {
@@ -87,6 +91,6 @@ impl<W: Write> NpyWriter<DynArray, W> {
             return Ok(());
         }
         let kind = ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: self.dtype().clone() };
-        Err(self.at_path(Error::from(kind).with_help(Help::FileDType)))
+        Err(self.row_writer.at_path(Error::from(kind).with_help(Help::FileDType)))
     }
 }

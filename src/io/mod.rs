@@ -23,6 +23,6 @@ pub(crate) use read::read_whole_source;
 pub(crate) use read::{check_end, read_file, read_header, read_header_of_file};
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
-pub(crate) use writer::{RowTypeFns, refuse_objects};
+pub(crate) use writer::{RowWriter, WritableHeader, refuse_objects};
 pub(crate) use writer::{group_inner_axes_for, options_for};
 pub(crate) use zeroed::write_zeroed;

@@ -12,7 +12,7 @@
 //!
 //! Other operations are counted (`counts`): their system calls must not grow with rows and members.
 //!
-//! By default, up to eight system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
+//! By default, up to three system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
 //! NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
 //! on Linux on x86-64; elsewhere they print a note.
 //!
@@ -50,7 +50,7 @@ pub fn run_if_child() -> bool {
 /// Whether all system calls are tried, and how many at most.
 fn trial_extent() -> (bool, usize) {
     let is_full = std::env::var_os("NDARRAY_IO_PAIRS").is_some_and(|which| which == "all");
-    (is_full, if is_full { usize::MAX } else { 8 })
+    (is_full, if is_full { usize::MAX } else { 3 })
 }
 
 /// Tests the operations of the library.

@@ -7,13 +7,14 @@ use std::path::Path;
 use super::super::change::{self, LockPurpose};
 use super::super::read;
 use super::super::{ArrayFormat, Npy};
+use super::NpyWriter;
 use super::header::{
     dtype_for, group_inner_axes_for, growing_axis_len, options_for, rewrite_header, shape_of_rows,
 };
-use super::{ArrayLength, NpyWriter};
+use super::rows::{ArrayLength, RowWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
-use crate::element::{WritableElement, WritePlan};
+use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
@@ -43,24 +44,13 @@ pub enum UncommittedRows {
     Discard,
 }
 
-/// What elements of a file a writer can write.
-pub(crate) struct RowTypeFns<A> {
-    /// Returns the header with axes as the writer sees them; an error if it cannot write such elements.
-    pub(crate) writable_header: fn(&Header, &WriteOptions) -> Result<Header>,
-    /// Returns how elements of a dtype are written.
-    pub(crate) write_plan: fn(&DType) -> Option<WritePlan<A>>,
-}
+/// Returns the header of a file with axes as a writer sees them; an error if it cannot write such elements.
+pub(crate) type WritableHeader = fn(&Header, &WriteOptions) -> Result<Header>;
 
-impl<A: WritableElement> RowTypeFns<A> {
-    /// Elements of a Rust type.
-    const RUST_TYPE: Self = Self {
-        writable_header: |header, options| {
-            let header = group_inner_axes_for::<A>(header, None, false)?;
-            options_for::<A>(header.dtype(), options)?;
-            Ok(header.into_owned())
-        },
-        write_plan: |dtype| Some(A::write_plan(dtype)),
-    };
+fn writable_header<A: WritableElement>(header: &Header, options: &WriteOptions) -> Result<Header> {
+    let header = group_inner_axes_for::<A>(header, None, false)?;
+    options_for::<A>(header.dtype(), options)?;
+    Ok(header.into_owned())
 }
 
 impl<A: WritableElement> NpyWriter<A, File> {
@@ -126,7 +116,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::open_to_append(path.as_ref(), None, surplus, options, &RowTypeFns::RUST_TYPE)
+        RowWriter::open_to_append(path.as_ref(), None, surplus, options, writable_header::<A>)
+            .map(Self::of_rows)
     }
 
     /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
@@ -180,7 +171,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let dtype = dtype_for::<A>(options).map_err(|error| error.at_path(path))?;
-        Self::create_for_rows(path, row, &dtype, options, &RowTypeFns::RUST_TYPE)
+        RowWriter::create_for_rows(path, row, &dtype, options, writable_header::<A>).map(Self::of_rows)
     }
 
     /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
@@ -253,7 +244,14 @@ impl<A: WritableElement> NpyWriter<A, File> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let dtype = || dtype_for::<A>(options);
-        Self::open_to_append_or_create(path.as_ref(), (row, &dtype), surplus, options, &RowTypeFns::RUST_TYPE)
+        RowWriter::open_to_append_or_create(
+            path.as_ref(),
+            (row, &dtype),
+            surplus,
+            options,
+            writable_header::<A>,
+        )
+        .map(Self::of_rows)
     }
 }
 
@@ -267,8 +265,13 @@ impl<A> NpyWriter<A, File> {
     /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - [`ErrorKind::BadOption`] if the array was created with a fixed shape.
     /// - [`ErrorKind::ArrayChanged`] if a checkpoint has found that another process changed the file.
-    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
-    pub fn roll_back(mut self) -> Result<File> {
+    pub fn roll_back(self) -> Result<File> {
+        self.row_writer.roll_back()
+    }
+}
+
+impl RowWriter<File> {
+    fn roll_back(mut self) -> Result<File> {
         let ArrayLength::Growing { start, head, .. } = self.length else {
             let reason = "an array of fixed shape has no checkpoints".into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
@@ -303,12 +306,12 @@ impl<A> NpyWriter<A, File> {
         row: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowTypeFns<A>,
+        writable_header: WritableHeader,
     ) -> Result<Self> {
         let open = || {
             let file = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
             let (file, locked) = file.into_handle_and_lock()?;
-            let mut writer = Self::open_for_append(file, row, surplus, options, rows)?;
+            let mut writer = Self::open_for_append(file, row, surplus, options, writable_header)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if row.is_some() {
                 // The process that has created the file may have been killed before its name was synced.
@@ -328,25 +331,22 @@ impl<A> NpyWriter<A, File> {
         row: &[usize],
         dtype: &DType,
         options: &WriteOptions,
-        rows: &RowTypeFns<A>,
+        writable_header: WritableHeader,
     ) -> Result<Self> {
-        let made = || (dtype.clone(), (rows.write_plan)(dtype));
         let create = || {
             // In memory first: an invalid type or option must not create or truncate the file.
-            let empty = NpyWriter::new_without_locking(
-                Cursor::new(Vec::new()),
-                row,
-                made(),
-                &options.clone().sync(false),
-            )?;
+            let unsynced = options.clone().sync(false);
+            let empty =
+                RowWriter::new_without_locking(Cursor::new(Vec::new()), row, dtype.clone(), &unsynced)?;
             let (mut writer, locked) = if options.get_create_new() {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
                 let (file, locked) = file.into_handle_and_lock()?;
-                (Self::open_for_append(file, None, UncommittedRows::Refuse, options, rows)?, locked)
+                let refuse = UncommittedRows::Refuse;
+                (Self::open_for_append(file, None, refuse, options, writable_header)?, locked)
             } else {
                 let (file, locked) = change::open_in_place(path, options)?.into_handle_and_lock()?;
-                let writer = Self::new_without_locking(file, row, made(), options)?;
+                let writer = Self::new_without_locking(file, row, dtype.clone(), options)?;
                 change::sync_folder_of(path, options)?;
                 (writer, locked)
             };
@@ -362,18 +362,19 @@ impl<A> NpyWriter<A, File> {
         (row, dtype): (&[usize], &dyn Fn() -> Result<DType>),
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowTypeFns<A>,
+        writable_header: WritableHeader,
     ) -> Result<Self> {
         /// The maximum number of retries if another process creates or removes the file in between.
         const MAX_ATTEMPTS: usize = 100;
         let mut retries = 0..MAX_ATTEMPTS;
         loop {
-            match Self::open_to_append(path, Some(row), surplus, options, rows) {
+            match Self::open_to_append(path, Some(row), surplus, options, writable_header) {
                 Err(error) if error.is_not_found() => {}
                 opened => return opened,
             }
             let dtype = dtype().map_err(|error| error.at_path(path))?;
-            match Self::create_for_rows(path, row, &dtype, &options.clone().create_new(true), rows) {
+            let new = options.clone().create_new(true);
+            match Self::create_for_rows(path, row, &dtype, &new, writable_header) {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
                 created => return created,
@@ -386,11 +387,11 @@ impl<A> NpyWriter<A, File> {
         wanted: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowTypeFns<A>,
+        writable_header: WritableHeader,
     ) -> Result<Self> {
         let (found, head, have) = read_header_and_tail_len(&file)?;
-        let header = (rows.writable_header)(&found.header, options)?;
-        let (dtype, write_plan) = (header.dtype(), rows.write_plan);
+        let header = writable_header(&found.header, options)?;
+        let dtype = header.dtype();
         let row = match (header.order(), header.shape()) {
             (_, []) => {
                 return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
@@ -434,8 +435,7 @@ impl<A> NpyWriter<A, File> {
         let header = Header::new(dtype.clone(), header.order(), shape_of_rows(&row, header.order(), rows))?;
         let length =
             ArrayLength::Growing { start: 0, head, is_in_one_sector, rewrite_header: rewrite_header::<File> };
-        let write_plan = write_plan(header.dtype());
-        Ok(Self::of(file, header, row, found.version, length, (write_plan, options)))
+        Ok(Self::of(file, header, row, found.version, length, options))
     }
 }
 
