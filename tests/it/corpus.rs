@@ -19,19 +19,22 @@ use crate::support::manifest::{self, ArrayFacts, Case, TestElement, dtype_json, 
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 
-/// Calls a generic function with the Rust type of a dtype of times; returns `None` if it is none.
-macro_rules! with_time_type {
+/// Calls a generic function with the Rust type of a dtype that `with_type` leaves out; returns `None` if it is none.
+macro_rules! with_other_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::dtype::Kind;
-        match $dtype.as_scalar().map(|scalar| scalar.kind()) {
-            Some(Kind::Datetime(step)) => with_time_type!(@units step, Datetime64, $function($($argument),*)),
-            Some(Kind::Timedelta(step)) => with_time_type!(@units step, Timedelta64, $function($($argument),*)),
+        match $dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
+            Some((Kind::Void, size)) => with_type!(@sizes size, Void, $function($($argument),*); 2 4 5 6 7 8),
+            Some((Kind::Bytes, size)) => with_type!(@sizes size, Bytes, $function($($argument),*); 2 3 6 7 8),
+            Some((Kind::Text, size)) => with_type!(@sizes (size / 4), Chars, $function($($argument),*); 4 5 6),
+            Some((Kind::Datetime(step), _)) => with_other_type!(@units step, Datetime64, $function($($argument),*)),
+            Some((Kind::Timedelta(step), _)) => with_other_type!(@units step, Timedelta64, $function($($argument),*)),
             _ => None,
         }
     }};
     (@units $step:expr, $type:ident, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::units::*;
-        with_time_type!(@unit $step, $type, $function($($argument),*);
+        with_other_type!(@unit $step, $type, $function($($argument),*);
             Generic, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Nanosecond, Picosecond,
             Femtosecond, Attosecond, Times<25, Second>, Times<10, Microsecond>, Times<7, Day>, Times<2, Week>,
             Times<100, Nanosecond>, Times<1000, Attosecond>, Times<3, Hour>, Times<100, Millisecond>)
@@ -39,7 +42,7 @@ macro_rules! with_time_type {
     (@unit $step:expr, $type:ident, $function:ident $arguments:tt; $($unit:ty),*) => {{
         let step: ndarray_io::dtype::TimeStep = $step;
         $(if step == <$unit as ndarray_io::units::Unit>::STEP {
-            Some(with_time_type!(@call $type<$unit>, $function $arguments))
+            Some(with_other_type!(@call $type<$unit>, $function $arguments))
         } else)* {
             None
         }
@@ -143,7 +146,7 @@ fn check_array(case: &Case, facts: &ArrayFacts) -> Result<(), Failure> {
     check_dynamic(case, facts, bytes)?;
     let width = dtype.item_size();
     let typed = with_type!(dtype, check_viewable_elements(case, facts, bytes, order, width))
-        .or_else(|| with_time_type!(dtype, check_times(case, facts, bytes, order, width)));
+        .or_else(|| with_other_type!(dtype, check_in_few_ways(case, facts, bytes, order, width)));
     let owned = match dtype.as_scalar().map(|scalar| scalar.kind()) {
         Some(Kind::Bytes) => {
             Some(check_elements::<Vec<u8>>(case, facts, bytes, order, width, routes::read_owned))
@@ -215,8 +218,8 @@ fn check_dynamic(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Fa
     Ok(())
 }
 
-/// The same for times of any unit, by a few routes.
-fn check_times<A>(
+/// The same by a few routes.
+fn check_in_few_ways<A>(
     case: &Case,
     facts: &ArrayFacts,
     bytes: &[u8],
@@ -353,8 +356,8 @@ fn check_error_of_elements(case: &Case) -> Result<(), String> {
     let read = NpyReader::new(&case.bytes[..]).and_then(|mut reader| {
         let dtype = reader.dtype().clone();
         let path = &case.path;
-        let of_time = || with_time_type!(dtype, can_read_whole_file(path));
-        match with_type!(dtype, can_read_whole_file(path)).or_else(of_time) {
+        let other = || with_other_type!(dtype, can_read_whole_file(path));
+        match with_type!(dtype, can_read_whole_file(path)).or_else(other) {
             Some(read) => read,
             None if case.expected_class == "bad_bool" || case.expected_class == "bad_unicode" => Ok(false), // the fault is within a record: see `records.rs`
             None if dtype.has_object() => reader.read::<ArrayD<f64>>().map(|_| true),
