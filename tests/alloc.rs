@@ -19,6 +19,9 @@ mod headers;
 #[path = "it/support/claims.rs"]
 mod claims;
 
+#[path = "it/support/program.rs"]
+mod program;
+
 #[cfg(feature = "object")]
 #[path = "it/support/bombs.rs"]
 #[allow(dead_code)] // it has more than are measured
@@ -144,7 +147,7 @@ fn unpadded_v2_header(descr: &str, shape: &str) -> Vec<u8> {
 }
 
 mod peak_memory_stays_within_bounds {
-    /// Makes tests of functions.
+    /// Makes a test of each function, which runs in a process of its own.
     macro_rules! alone {
         ($($(#[$attribute:meta])* $name:ident)*) => {$(
             $(#[$attribute])*
@@ -175,16 +178,18 @@ mod peak_memory_stays_within_bounds {
     }
 }
 
-/// Calls the function in a process that runs only this test.
+/// Calls the function in a process that runs only this test. Other processes may run at the same time: each counts its own memory.
 fn run_alone(test: &str, measure: fn()) {
     const IS_ALONE: &str = "NDARRAY_IO_ALONE";
     if std::env::var_os(IS_ALONE).is_some() {
         return measure();
     }
-    let this = std::env::current_exe().unwrap();
-    let run = std::process::Command::new(this).args([test, "--exact"]).env(IS_ALONE, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && said.contains("1 passed"), "{said}");
+    let mut alone = program::program(std::env::current_exe().unwrap());
+    let run =
+        alone.args([test, "--exact"]).env(IS_ALONE, "1").env_remove("RUST_TEST_NOCAPTURE").output().unwrap();
+    let said = [run.stdout, run.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(run.status.success() && said.contains("1 passed"), "{}: {said}", run.status);
 }
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -463,7 +468,7 @@ fn check(what: &str, most: f64, each: f64) {
     assert!(each < most + 0.02, "{what}: {each} allocations, at most {most}");
 }
 
-/// As for rows: members of an archive.
+/// Members of an archive take a fixed number of allocations each.
 #[cfg(feature = "npz")]
 fn members_take_few_allocations() {
     use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
@@ -494,7 +499,7 @@ fn members_take_few_allocations() {
     );
 }
 
-/// As for rows: parts of a stack.
+/// Parts of a stack take a fixed number of allocations each.
 #[cfg(feature = "dask")]
 fn parts_take_few_allocations() {
     use ndarray_io::dask::{NpyStack, NpyStackWriter};

@@ -340,12 +340,13 @@ impl DType {
 /// Those of the element type, and [`ErrorKind::NeedsCopy`] for such a plan.
 pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
     let plan = A::read_plan(dtype, options)?;
-    let size = match &plan {
-        ReadPlan::Bitwise(_) => size_of::<A>(),
-        ReadPlan::Converted(_, conversion) => conversion.item_size(),
-        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => return Ok(plan),
+    let (item, own) = (dtype.item_size(), size_of::<A>());
+    let is_of_these = match &plan {
+        ReadPlan::Bitwise(_) => own == item,
+        ReadPlan::Converted(_, conversion) => (conversion.item_size(), conversion.made_size()) == (item, own),
+        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => true,
     };
-    match size == dtype.item_size() {
+    match is_of_these {
         true => Ok(plan),
         false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into()),
     }

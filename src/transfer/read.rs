@@ -183,6 +183,9 @@ pub(crate) fn read_into<'i, T: ReadableElement + 'i>(
         _ => {}
     }
     let (_, reporter) = checked_len_and_reporter(source, header, options)?;
+    if matches!(plan, ReadPlan::Converted(..)) {
+        check_empty_items(header)?;
+    }
     let target = match (&plan, target) {
         (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {

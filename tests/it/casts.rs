@@ -5,8 +5,8 @@ use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
-    Bytes, Casting, Chars, DType, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadOptions, ReadableElement,
-    Timedelta64, Void, WritableElement, WriteNpyExt, units,
+    Bytes, Casting, Chars, DType, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    ReadableElement, Timedelta64, Void, WritableElement, WriteNpyExt, units,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -407,4 +407,55 @@ fn text_casts_keep_invalid_code_points() {
     }
     let error = array("<U2", &file).cast_to(&"<U1".parse().unwrap(), Casting::Unsafe).unwrap_err();
     assert_eq!(error.element(), Some(0));
+}
+
+/// Of what an existing array had, nothing stays.
+#[test]
+fn converted_elements_replace_old_ones() {
+    fn check<A>(file: &[u8], old: A, wanted: [A; 2])
+    where
+        A: ReadableElement + Clone + PartialEq + std::fmt::Debug,
+    {
+        let options = ReadOptions::new().casting(Casting::Unsafe).long_double(LongDoubleFormat::X87);
+        let mut array = Array1::from_elem(4, old.clone());
+        array.slice_mut(ndarray::s![..2]).read_npy_into_with(file, &options).unwrap();
+        assert_eq!(array.to_vec(), [&wanted[..], &[old.clone(), old.clone()]].concat());
+        let mut array = Array1::from_elem(4, old.clone());
+        array.slice_mut(ndarray::s![..;2]).read_npy_into_with(file, &options).unwrap();
+        assert_eq!(array.to_vec(), [wanted[0].clone(), old.clone(), wanted[1].clone(), old]);
+    }
+    let (mut numbers, mut halves) = (Vec::new(), Vec::new());
+    ndarray::arr1(&[7i32, -12]).write_npy(&mut numbers).unwrap();
+    ndarray::arr1(&[1.5f64, -0.5]).write_npy(&mut halves).unwrap();
+    check(&numbers, Bytes::<16>::new(&[b'z'; 16]).unwrap(), ["7", "-12"].map(|text| text.parse().unwrap()));
+    check(
+        &numbers,
+        Chars::<12>::new("zzzzzzzzzzzz").unwrap(),
+        ["7", "-12"].map(|text| text.parse().unwrap()),
+    );
+    check(&numbers, true, [true, true]);
+    check(&numbers, -1i64, [7, -12]);
+    // 1.5 and -0.5 as the x87 has them, and six bytes of padding.
+    let long = |exponent: u16, significand: u8| {
+        let mut bytes = [0; 16];
+        bytes[7] = significand;
+        bytes[8..10].copy_from_slice(&exponent.to_le_bytes());
+        LongDouble::from_le_bytes(bytes)
+    };
+    check(&halves, LongDouble::from_le_bytes([0xAA; 16]), [long(0x3FFF, 0xC0), long(0xBFFE, 0x80)]);
+}
+
+/// Items without bytes become elements that need memory, in any array.
+#[test]
+fn empty_items_are_limited_in_existing_arrays() {
+    let len = (1 << 20) + 1;
+    let text = format!("{{'descr': '<U0', 'fortran_order': False, 'shape': ({len},), }}");
+    let head = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
+    let options = ReadOptions::new().casting(Casting::Unsafe);
+    let mut array = Array1::from_elem(2 * len, Datetime64::<units::Second>::default());
+    for step in [1, 2] {
+        let mut part = array.slice_mut(ndarray::s![..len * step; step]);
+        let error = part.read_npy_into_with(&head[..], &options).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    }
 }

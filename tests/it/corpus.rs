@@ -19,23 +19,23 @@ use crate::support::manifest::{self, ArrayFacts, Case, TestElement, dtype_json, 
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 
-/// Calls a generic function with the Rust type of a dtype that `with_type` leaves out; returns `None` if it is none.
+/// Calls a generic function with the Rust type of a dtype that `with_type` leaves out; returns `None` if there is none.
 macro_rules! with_other_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::dtype::Kind;
         match $dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
-            Some((Kind::Void, size)) => with_type!(@sizes size, Void, $function($($argument),*); 2 4 5 6 7 8),
-            Some((Kind::Bytes, size)) => with_type!(@sizes size, Bytes, $function($($argument),*); 2 3 6 7 8),
-            Some((Kind::Text, size)) => with_type!(@sizes (size / 4), Chars, $function($($argument),*); 4 5 6),
-            Some((Kind::Datetime(step), _)) => with_other_type!(@units step, Datetime64, $function($($argument),*)),
-            Some((Kind::Timedelta(step), _)) => with_other_type!(@units step, Timedelta64, $function($($argument),*)),
+            Some((Kind::Void, size)) => with_type!(@sizes size, Void, $function($($argument),*); 2 3 5 6 8 16),
+            Some((Kind::Bytes, size)) => with_type!(@sizes size, Bytes, $function($($argument),*); 2 3 4 6 7 8),
+            Some((Kind::Text, size)) => with_type!(@sizes (size / 4), Chars, $function($($argument),*); 4 6),
+            Some((Kind::Datetime(step), _)) => with_other_type!(@units step, Datetime64, Generic, $function($($argument),*)),
+            Some((Kind::Timedelta(step), _)) => with_other_type!(@units step, Timedelta64, Nanosecond, $function($($argument),*)),
             _ => None,
         }
     }};
-    (@units $step:expr, $type:ident, $function:ident($($argument:expr),*)) => {{
+    (@units $step:expr, $type:ident, $own:ident, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::units::*;
         with_other_type!(@unit $step, $type, $function($($argument),*);
-            Generic, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Nanosecond, Picosecond,
+            $own, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Picosecond,
             Femtosecond, Attosecond, Times<25, Second>, Times<10, Microsecond>, Times<7, Day>, Times<2, Week>,
             Times<100, Nanosecond>, Times<1000, Attosecond>, Times<3, Hour>, Times<100, Millisecond>)
     }};
@@ -218,7 +218,7 @@ fn check_dynamic(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Fa
     Ok(())
 }
 
-/// The same by a few routes.
+/// As `check_viewable_elements`, by a few routes.
 fn check_in_few_ways<A>(
     case: &Case,
     facts: &ArrayFacts,

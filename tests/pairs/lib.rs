@@ -12,7 +12,7 @@
 //!
 //! Other operations are counted (`counts`): their system calls must not grow with rows and members.
 //!
-//! By default, up to three system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
+//! By default, up to three system calls of each pair, and of each process that runs alone, are tried; with NDARRAY_IO_PAIRS=all, all of them. With
 //! NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
 //! on Linux on x86-64; elsewhere they print a note.
 //!

@@ -323,3 +323,18 @@ impl<T> BitwiseOut<T> {
         self.transform.swap(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Bitwise;
+
+    #[test]
+    #[should_panic(expected = "all of this memory must be filled")]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
+    fn memory_that_is_not_filled_gives_no_elements() {
+        let _ = Bitwise::<u32>::pod(4, false).make(2, &mut |made| {
+            made.copy(&[1; 7]);
+            Ok(())
+        });
+    }
+}

@@ -24,7 +24,8 @@ use crate::error::{Error, ErrorKind, Help, Result};
 use crate::limits;
 use crate::options::ReadOptions;
 
-/// Converts bytes of one dtype (which it may modify) to bytes of another. An error names the element.
+/// Converts bytes of one dtype (which it may modify) to bytes of another, all of which it writes: they may be old. An error names the
+/// element.
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
 
 /// Modifies bytes in place.
@@ -171,7 +172,7 @@ fn is_convertible(found: &Scalar, wanted: &Scalar) -> bool {
 
 /// Returns the plan for converting elements of another dtype to `T`, of this dtype, if the options ask for it and allow it.
 ///
-/// The token says of what is made that it becomes elements.
+/// The token turns the bytes that are made into elements.
 pub(super) fn read_plan<T: 'static>(
     found: &DType,
     wanted: Scalar,
@@ -180,7 +181,7 @@ pub(super) fn read_plan<T: 'static>(
 ) -> Result<ReadPlan<T>> {
     let conversion = item_conversion(found, wanted, options)?;
     Ok(match const { size_of::<T>() } {
-        // How many have been made is not seen in memory of 0 bytes.
+        // In memory of 0 bytes, nothing tells how many elements have been made.
         0 => ReadPlan::PerItem(converting_decoder(token, conversion)),
         _ => ReadPlan::Converted(token, conversion),
     })
@@ -222,7 +223,7 @@ pub(super) fn text_read_plan<T: 'static>(
     }
 }
 
-/// So few elements stay in the nearest cache between being cleared and being written.
+/// So few elements stay in the nearest cache between being read, converted and checked.
 const ELEMENTS_PER_PART: usize = 512;
 
 /// Invokes `part` with the items of a few elements at a time, and their number.

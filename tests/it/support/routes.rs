@@ -117,7 +117,7 @@ where
     })
 }
 
-/// The same by few routes, for types that differ from one that takes all of them only in a marker or a width.
+/// As `read`, by few routes, for types that differ from one that takes all of them only in a marker or a width.
 pub(crate) fn read_in_few_ways<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where
     A: ViewMutElement + Clone + Default,
@@ -132,7 +132,7 @@ where
     }
 }
 
-/// The same for types that cannot be viewed. The shape is needed by the routes that read into an array.
+/// As `read`, for types that cannot be viewed. The shape is needed by the routes that read into an array.
 pub(crate) fn read_owned<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<Result<ArrayD<A>>>
 where
     A: ReadableElement + Clone + Default,

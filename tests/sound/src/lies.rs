@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, arr1, s};
 use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::{
-    Casting, DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record,
-    Result, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
+    Casting, DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadNpyIntoExt,
+    ReadOptions, Record, Result, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
 use crate::{Aligned, npy, with_byte_order};
@@ -392,7 +392,7 @@ fn enum_with_a_false_dtype_is_refused() {
     }
 }
 
-/// The same number, which says that it is converted from items of four bytes.
+/// An enum of one byte, which is read as if every file had integers of four bytes.
 #[derive(Element, Clone, Copy, Debug, PartialEq)]
 #[element(crate = elsewhere)]
 #[repr(u8)]
@@ -424,6 +424,52 @@ fn enum_with_a_false_conversion_is_refused() {
     for (descr, len) in [("'=i2'", 6), ("'|u1'", 3), ("'=f8'", 24), ("'|V0'", 0), ("'|b1'", 3)] {
         assert!(read(descr, &vec![1; len]).is_err(), "{descr}");
     }
+}
+
+/// A text that says that it is read and written as its bytes are.
+#[derive(Element, Clone, Debug, Default, PartialEq)]
+#[element(crate = elsewhere)]
+#[repr(transparent)]
+struct FalseBytes(String);
+
+impl ndarray_io::ReadableElement for FalseBytes {
+    const IS_READ_AS_BYTES: bool = true;
+
+    fn inner_axes(axes: &mut Vec<usize>) {
+        axes.push(2);
+    }
+
+    fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::newtype_read_plan(dtype, options)
+    }
+}
+
+impl ndarray_io::WritableElement for FalseBytes {
+    const IS_ALWAYS_BITWISE: bool = true;
+
+    fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
+        ndarray_io::__private::newtype_dtype(items, options)
+    }
+
+    fn write_plan(dtype: &DType) -> ndarray_io::__private::WritePlan<Self> {
+        ndarray_io::__private::newtype_write_plan(dtype)
+    }
+}
+
+#[test]
+fn false_constants_cause_no_undefined_behavior() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let texts = arr1(&[FalseBytes("a".into()), FalseBytes("bc".into())]);
+    let mut file = Vec::new();
+    arr1(&["a".to_owned(), "bc".to_owned()]).write_npy(&mut file).unwrap();
+    ignore_failure(|| Array1::<FalseBytes>::read_npy(&file[..]));
+    ignore_failure(|| Array1::<[FalseBytes; 2]>::read_npy(&file[..]));
+    ignore_failure(|| texts.clone().read_npy_into(&file[..]));
+    ignore_failure(|| texts.clone().slice_mut(s![..;-1]).read_npy_into(&file[..]));
+    ignore_failure(|| texts.write_npy(Vec::new()));
+    ignore_failure(|| texts.slice(s![..;-1]).write_npy(Vec::new()));
+    ignore_failure(|| ndarray::Array1::from_elem(2, [FalseBytes("d".into())]).write_npy(Vec::new()));
+    let _ = std::panic::take_hook();
 }
 
 #[test]
