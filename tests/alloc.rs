@@ -685,7 +685,8 @@ fn casts_take_memory_for_their_result() {
     let (peak, _, cast) = measure_peak(|| array.cast_to(&double.into(), Casting::Safe).unwrap());
     assert!(cast.len() == 4 * MIB && peak <= 32 * MIB + MIB, "casting took {peak} bytes");
     let (peak, _, slice) = measure_peak(|| array.slice(ndarray::s![..;-2]).unwrap());
-    assert!(slice.len() == 2 * MIB && peak <= 8 * MIB + 8 * MIB, "slicing took {peak} bytes");
+    // Four threads, where there are as many processors, take 2 MiB each.
+    assert!(slice.len() == 2 * MIB && peak <= 8 * MIB + 9 * MIB, "slicing took {peak} bytes");
     let (peak, _, typed) = measure_peak(|| array.cast::<f64, ndarray::Ix1>(Casting::Safe).unwrap());
     assert!(typed.len() == 4 * MIB && peak <= 32 * MIB + 2 * MIB, "casting to a type took {peak} bytes");
 }
