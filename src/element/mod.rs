@@ -226,6 +226,17 @@ pub enum ReadPlan<T> {
     Opaque(Box<dyn OpaqueDecoder<T>>),
 }
 
+impl<T> ReadPlan<T> {
+    /// Returns the token, and what converts, if the elements are read as bytes.
+    pub(crate) fn of_bytes(&self) -> Option<(&Bitwise<T>, Option<&ItemConversion>)> {
+        match self {
+            Self::Bitwise(token) => Some((token, None)),
+            Self::Converted(token, conversion) => Some((token, Some(conversion))),
+            Self::PerItem(_) | Self::Opaque(_) => None,
+        }
+    }
+}
+
 /// One of the three ways to write elements.
 #[doc(hidden)]
 pub enum WritePlan<T> {

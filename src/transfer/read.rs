@@ -33,11 +33,10 @@ pub(crate) fn read<T: ReadableElement>(
     plan: ReadPlan<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    let (bitwise, conversion) = match &plan {
-        ReadPlan::Bitwise(bitwise) => (bitwise, None),
-        ReadPlan::Converted(bitwise, conversion) => (bitwise, Some(conversion)),
-        _ if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
-        _ => return read_by_decoder(source, header, plan, options),
+    let (bitwise, conversion) = match plan.of_bytes() {
+        Some(of_bytes) => of_bytes,
+        None if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
+        None => return read_by_decoder(source, header, plan, options),
     };
     let (mut bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     if conversion.is_some() {
@@ -186,23 +185,15 @@ pub(crate) fn read_into<'i, T: ReadableElement + 'i>(
     if matches!(plan, ReadPlan::Converted(..)) {
         check_empty_items(header)?;
     }
-    let target = match (&plan, target) {
-        (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
+    let target = match (plan.of_bytes(), target) {
+        (Some((bitwise, conversion)), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {
-                let load = Load::Bytes { needs_transform: bitwise.needs_transform() };
+                let load = Load::of(bitwise, conversion);
                 return load_all(source, header, part, load, &reporter, options);
             }
             None => Target::Contiguous(items),
         },
-        (ReadPlan::Converted(bitwise, conversion), Target::Contiguous(items)) => {
-            match bitwise.as_part(items) {
-                Some(part) => {
-                    return load_all(source, header, part, Load::Converted(conversion), &reporter, options);
-                }
-                None => Target::Contiguous(items),
-            }
-        }
-        (ReadPlan::Bitwise(bitwise), Target::Strided(mut view)) => {
+        (Some((bitwise, None)), Target::Strided(mut view)) => {
             if read_strided(source, header, bitwise, &mut view, (&reporter, options))? {
                 return Ok(());
             }
@@ -311,10 +302,7 @@ fn read_bitwise<T: Send>(
     reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    let load = match conversion {
-        Some(conversion) => Load::Converted(conversion),
-        None => Load::Bytes { needs_transform: bitwise.needs_transform() },
-    };
+    let load = Load::of(bitwise, conversion);
     let is_len_known = source.remaining().is_some() || bytes == 0;
     let needs_cleared = load.needs_cleared_memory(source);
     let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
@@ -340,7 +328,14 @@ enum Load<'a> {
     Converted(&'a ItemConversion),
 }
 
-impl Load<'_> {
+impl<'a> Load<'a> {
+    fn of<T>(bitwise: &Bitwise<T>, conversion: Option<&'a ItemConversion>) -> Self {
+        match conversion {
+            Some(conversion) => Self::Converted(conversion),
+            None => Self::Bytes { needs_transform: bitwise.needs_transform() },
+        }
+    }
+
     fn needs_cleared_memory(self, source: &mut Source<'_>) -> bool {
         match self {
             Self::Bytes { .. } => {

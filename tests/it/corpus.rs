@@ -145,8 +145,13 @@ fn check_array(case: &Case, facts: &ArrayFacts) -> Result<(), Failure> {
     let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
     check_dynamic(case, facts, bytes)?;
     let width = dtype.item_size();
-    let typed = with_type!(dtype, check_viewable_elements(case, facts, bytes, order, width))
-        .or_else(|| with_other_type!(dtype, check_in_few_ways(case, facts, bytes, order, width)));
+    let typed =
+        with_type!(dtype, check_elements(case, facts, bytes, order, width, routes::read)).or_else(|| {
+            with_other_type!(
+                dtype,
+                check_elements(case, facts, bytes, order, width, routes::read_in_few_ways)
+            )
+        });
     let owned = match dtype.as_scalar().map(|scalar| scalar.kind()) {
         Some(Kind::Bytes) => {
             Some(check_elements::<Vec<u8>>(case, facts, bytes, order, width, routes::read_owned))
@@ -218,34 +223,7 @@ fn check_dynamic(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Fa
     Ok(())
 }
 
-/// As `check_viewable_elements`, by a few routes.
-fn check_in_few_ways<A>(
-    case: &Case,
-    facts: &ArrayFacts,
-    bytes: &[u8],
-    order: Option<ByteOrder>,
-    width: usize,
-) -> Result<(), Failure>
-where
-    A: ViewMutElement + WritableElement + TestElement + Default,
-{
-    check_elements::<A>(case, facts, bytes, order, width, routes::read_in_few_ways)
-}
-
 type ReadFn<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;
-
-fn check_viewable_elements<A>(
-    case: &Case,
-    facts: &ArrayFacts,
-    bytes: &[u8],
-    order: Option<ByteOrder>,
-    width: usize,
-) -> Result<(), Failure>
-where
-    A: ViewMutElement + WritableElement + TestElement + Default,
-{
-    check_elements::<A>(case, facts, bytes, order, width, routes::read)
-}
 
 fn check_elements<A>(
     case: &Case,

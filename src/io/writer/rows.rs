@@ -142,14 +142,10 @@ impl<W: Write> RowWriter<W> {
             (_, []) => Shape::default(),
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        let made = Self::of(writer, header, row, Version::V1, ArrayLength::Fixed(0), options);
-        Ok(made.with_fixed_length())
-    }
-
-    fn with_fixed_length(mut self) -> Self {
-        self.length = ArrayLength::Fixed(self.elements);
-        (self.elements, self.empty_rows) = (0, 0);
-        self
+        let length = ArrayLength::Fixed(header.len());
+        let mut made = Self::of(writer, header, row, Version::V1, length, options);
+        (made.elements, made.empty_rows) = (0, 0);
+        Ok(made)
     }
 
     /// Checks whether an array consists of rows that can be pushed now, and counts those that have no elements.
