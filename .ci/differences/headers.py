@@ -15,7 +15,7 @@ PLAIN = ["?", "b1", "i1", "u1", "<i2", ">i2", "i4", "=u4", "|i8", "u8", "<f2", "
          "U4", ">U0", "V7", "|V0", "M8[s]", "<M8[25ms]", "m8", ">m8[D]", "M8", "O", "bool", "int8", "uint16", "float32", "complex64",
          "float", "int", "str", "bytes", "unicode", "object", "void", "datetime64[ns]", "timedelta64", "half", "single", "double",
          "longdouble", "intc", "intp", "B", "H", "q", "Q", "e", "d", "g", "F", "D", "p", "2i4", "(2,3)f8", "M8[0D]", "M8[s/2]", "M8[2s/4]",
-         "i3", "f1", "S-1", "U", "S", "V", "i4,f8", "x4", "", "<", "i 4", "I4", "M8[]", "M8[fortnight]", "m8[-1s]", "S99999999999",
+         "i3", "f1", "S-1", "U", "S", "V", "i4,f8", "x4", "", "<", "i 4", "<f\\t2", "<U\\n +3", "M8[ 2s]", "m8[s/ +4]", "S\x0b2", "M 8", "I4", "M8[]", "M8[fortnight]", "m8[-1s]", "S99999999999",
          "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "int4", "bfloat16", "float8_e4m3fn", "<W4", "c24", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
 
 
@@ -36,7 +36,7 @@ def random_descr(rng, depth=0):
 
 # One for each row, so that every run meets them.
 HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
-    ("'?'", "(40,)"), ("'i 4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
+    ("'?'", "(40,)"), ("'2i4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
     ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
     ("'f1'", "(2,)"), ("'f01'", "(2,)"), ("'\t'", "(2,)"),
 ]]
@@ -60,6 +60,8 @@ def random_header(rng):
     if rng.random() < 0.15:  # a slip of the pen
         at = rng.randrange(len(text))
         text = text[:at] + rng.choice(["", " ", ",", "'", "0", "x", "\\", "(", "#", "\n", "\t", "é", "\0"]) + text[at + rng.randrange(2) :]
+    # A zero as a divisor ends NumPy's process with SIGFPE.
+    text = re.sub("/[ +]*0+", "/", text)
     text += rng.choice(["\n", " " * 20 + "\n", "", " \n\n"])
     return encoded(text, rng.choice([(1, 0), (1, 0), (1, 0), (2, 0), (3, 0), (1, 1), (4, 0)]))
 
@@ -120,7 +122,7 @@ def explain_header(head, data, answer, fault, message, found):
         # These faults are found in the data: the header was accepted.
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer)
-        is_narrow = re.search(r"['\"][<>|=]?(f0*12?|c0*24|W0*4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
+        is_narrow = re.search(r"['\"][<>|=]?(f\s*\+?0*12?|c\s*\+?0*24|W\s*\+?0*4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
         return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
@@ -133,8 +135,8 @@ def explain_header(head, data, answer, fault, message, found):
     rows = {
         "bool": fault == "bad_bool",
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
-        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]|[a-z]\\d+,\\d*[a-z]", text),
-        "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
+        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|\\d +[a-z]|[a-z]\\d+,\\d*[a-z]", text),
+        "zero-multiple": re.search(r"[Mm]8\[\s*[+-]?0+[A-Za-z]", text) and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
         "unnamed-array": (fault == "object_needs_opt_in" or "duplicate field name ''" in message) and re.search("\\('', ", text),

@@ -6,7 +6,7 @@ ROWS = [
      "Any other byte is undefined behavior in Rust, and a sign of damage."),
     ("Files and headers", "key-twice", "of a key that the header has twice, the last one counts", "an error",
      "No writer does that; in a file with two shapes, one is wrong."),
-    ("Files and headers", "comma-dtype", "`'2i4'`, `'(2,3)f8'`, `'i 4'`: the notation for lists of types, in a header", "an error",
+    ("Files and headers", "comma-dtype", "`'2i4'`, `'(2,3)f8'`, `'2 f8'`: the notation for lists of types, in a header", "an error",
      "`numpy.save` writes none of them."),
     ("Files and headers", "zero-multiple", "`'M8[0D]'`: a unit of nothing", "an error", "A time in it means nothing."),
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'|O'` for it."),

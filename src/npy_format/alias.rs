@@ -21,12 +21,14 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
         [] => Err("the type is empty".into()),
         [letter] => dtype_by_letter(*letter, order)
             .ok_or_else(|| format!("there is no type '{}'", char::from(*letter))),
-        [letter, digits @ ..] => match parse_saturating_size(digits) {
-            Some(size) => dtype_by_size(*letter, size, order),
-            None if rest.len() == code.len() => {
+        [letter, ..] => match rest.get(1..).and_then(leading_number) {
+            Some((size, "")) if size >= 0 => {
+                dtype_by_size(*letter, usize::try_from(size).unwrap_or(usize::MAX), order)
+            }
+            _ if rest.len() == code.len() => {
                 dtype_by_numpy_name(rest).ok_or_else(|| "there is no type of that name".into())
             }
-            None => Err("expected a letter and a size after the byte order".into()),
+            _ => Err("expected a letter and a size after the byte order".into()),
         },
     }
 }
@@ -61,11 +63,18 @@ fn split_order(code: &str) -> (ByteOrder, &str) {
     }
 }
 
-/// Parses a size as C's `strtol` does. A size that overflows becomes `usize::MAX`, which exceeds every limit.
-fn parse_saturating_size(digits: &[u8]) -> Option<usize> {
-    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok().or(Some(usize::MAX))).flatten()
+/// Parses the number that a text begins with, as C's `strtol` does, and returns it with what follows it: whitespace
+/// and a sign may come first. A number that overflows becomes the largest one, which exceeds every limit.
+fn leading_number(text: &str) -> Option<(i64, &str)> {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let rest = digits.trim_start_matches(|char: char| char.is_ascii_digit());
+    let digits = &digits[..digits.len() - rest.len()];
+    let number = match digits {
+        "" => return None,
+        _ => digits.parse().unwrap_or(i64::MAX),
+    };
+    Some((if text.starts_with('-') { -number } else { number }, rest))
 }
 
 fn dtype_by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
@@ -81,6 +90,8 @@ fn dtype_by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, Str
         b'S' | b'a' => (Kind::Bytes, size),
         b'U' => (Kind::Text, size.saturating_mul(4)),
         b'V' => (Kind::Void, size),
+        b'M' => (Kind::Datetime(TimeStep::GENERIC), size),
+        b'm' => (Kind::Timedelta(TimeStep::GENERIC), size),
         b'O' if size == 4 || size == 8 => return Ok(DType::Object),
         _ => return Err(format!("there is no type '{}' with a size", char::from(letter).escape_debug())),
     };
@@ -178,17 +189,17 @@ fn time_dtype(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, Str
 fn parse_time_step(text: &str) -> Option<TimeStep> {
     // NumPy stores the count as a C `int`.
     const MAX_COUNT: u32 = i32::MAX as u32;
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (count, rest) = text.split_at(digits);
-    let count: u32 = if digits == 0 { 1 } else { count.parse().ok()? };
+    let factor = |number: i64| u32::try_from(number).ok().filter(|&number| (1..=MAX_COUNT).contains(&number));
+    let (count, rest) = leading_number(text).unwrap_or((1, text));
     let (symbol, divisor) = match rest.split_once('/') {
         None => (rest, 1),
-        Some((symbol, divisor)) => (symbol, divisor.parse().ok()?),
+        Some((symbol, divisor)) => match leading_number(divisor)? {
+            (divisor, "") => (symbol, divisor),
+            _ => return None,
+        },
     };
+    let (count, divisor) = (factor(count)?, factor(divisor)?);
     let unit = *TimeUnit::ALL.iter().find(|unit| unit.symbol() == symbol)?;
-    if count == 0 || count > MAX_COUNT || divisor == 0 {
-        return None;
-    }
     let step = match unit {
         TimeUnit::Generic if divisor == 1 => TimeStep::GENERIC,
         _ if divisor == 1 => TimeStep::new(count, unit),
@@ -240,12 +251,21 @@ mod tests {
             ("U2", "'<U2'"),
             ("S03", "'|S3'"),
             ("|S+3", "'|S3'"),
+            ("S-0", "'|S0'"),
+            ("<f\t2", "'<f2'"),
+            ("i 4", "'<i4'"),
+            ("<U\n\x0b\x0c\r +02", "'<U2'"),
             ("O8", "'|O'"),
             ("M8", "'<M8'"),
+            ("M 8", "'<M8'"),
+            ("m+08", "'<m8'"),
             ("m8[7D]", "'<m8[7D]'"),
             ("<m8[2generic]", "'<m8'"),
             ("<M8[s/10]", "'<M8[100ms]'"),
             ("<M8[1s]", "'<M8[s]'"),
+            ("<M8[\t+2s]", "'<M8[2s]'"),
+            ("<M8[ 25s/ +04]", "'<M8[6250ms]'"),
+            ("<M8[generic/1]", "'<M8'"),
             ("timedelta64[3h]", "'<m8[3h]'"),
             ("f4,i4", "[('f0', '<f4'), ('f1', '<i4')]"),
             ("<f8, >i2", "[('f0', '<f8'), ('f1', '>i2')]"),
@@ -275,10 +295,31 @@ mod tests {
             "|S-1",
             "|S1.5",
             "|S0x3",
+            "|S+ 3",
+            "|S \u{a0}3",
+            "<f 2 ",
+            "< f2",
+            "<f\x1c2",
+            "?\t1",
+            "d 8",
             "<M8[]",
             "<M8[xs]",
             "<M8[ns",
             "<M8[-1s]",
+            "M 4",
+            "<M8 [s]",
+            "<M 8[s]",
+            "<M8[ s]",
+            "<M8[+s]",
+            "<M8[+ 2s]",
+            "<M8[2 s]",
+            "<M8[s /2]",
+            "<M8[s/2 ]",
+            "<M8[s/]",
+            "<M8[s/ ]",
+            "<M8[s/2/2]",
+            "<M8[2/2]",
+            "<M8[2generic/2]",
             "<M8[s/7]",
             "<M8[4294967296s]",
             "<i8[ns]",
