@@ -8,7 +8,7 @@ ROWS = [
      "No writer does that; in a file with two shapes, one is wrong."),
     ("Files and headers", "comma-dtype", "`'2i4'`, `'(2,3)f8'`, `'2 f8'`: the notation for lists of types, in a header", "an error",
      "`numpy.save` writes none of them."),
-    ("Files and headers", "zero-multiple", "`'M8[0D]'`: a unit of nothing", "an error", "A time in it means nothing."),
+    ("Files and headers", "zero-multiple", "`'M8[0D]'`, `'M8[s/-2]'`: multiples of 0, or below it", "an error", "A time in it means nothing, and no writer makes one."),
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'|O'` for it."),
     ("Files and headers", "unnamed-array", "a field without a name that is an array is padding, even an array of objects (`('', 'O', (3,))`)", "an array of objects is one, which needs permission",
      "No object is overlooked."),

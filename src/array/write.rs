@@ -7,7 +7,8 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 use super::private::Sealed;
 use super::shape_of;
 use crate::dtype::DType;
-use crate::element::WritableElement;
+use crate::element::cast::StridedBytes;
+use crate::element::{ByteTransform, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, Npy, change, order_of};
@@ -276,6 +277,22 @@ fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Heade
     }
 }
 
+/// Writes the header and elements whose bytes in memory are those in the file; they are stored in this order.
+///
+/// Not generic, so that it is compiled once.
+fn store_bytes(
+    sink: &mut Sink<'_>,
+    header: &Header,
+    (items, order): (StridedBytes<'_>, Order),
+    transform: &ByteTransform,
+    options: &WriteOptions,
+    format: &mut HeaderEncoder<'_>,
+) -> Result<()> {
+    let items = if order == Order::Fortran { items.reversed() } else { items };
+    let head = format.encode(header, options)?;
+    transfer::write_strided(sink, head, header, &items, transform, options)
+}
+
 fn payload_len_of(dtype: DType, shape: &[usize]) -> Option<u64> {
     Header::new(dtype, Order::C, shape.into()).ok()?.payload_len()
 }
@@ -326,6 +343,17 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         const { A::FILE_LAYOUT.assert_writable() };
         let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
+        if const { A::IS_ALWAYS_BITWISE && transfer::has_usual_size::<A>() } {
+            let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
+            let header = Header::new(dtype, order, self.shape().into())?;
+            return match A::write_plan(header.dtype()) {
+                WritePlan::Bitwise(out) => {
+                    let items = (out.strided(self), order);
+                    store_bytes(&mut sink, &header, items, out.transform(), options, format)
+                }
+                _ => unreachable!("its plan is bitwise"),
+            };
+        }
         // Fortran order is C order with the axes reversed.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
         // For text, this iterates over all elements to find the longest one.

@@ -63,15 +63,16 @@ fn alignment(dtype: &DType) -> usize {
 }
 
 fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
-    let mut words = UncheckedVec::new(&raw_words::<W>(), len.div_ceil(size_of::<W>()), true)?;
-    let mut part = words.start_loading();
+    let mut words = UncheckedVec::new(&raw_words::<W>());
+    let mut loading = words.loading();
+    let mut part = loading.start(len.div_ceil(size_of::<W>()), true)?;
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
     transfer::os::advise_huge_pages(part.memory());
     part.load(usize::MAX, &mut |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
     Ok(words.finish())
 }
 
-fn read<W: bytemuck::Pod + Send>(payload: Payload<'_, '_>) -> Result<Vec<W>> {
+fn read<W: bytemuck::Pod>(payload: Payload<'_, '_>) -> Result<Vec<W>> {
     transfer::read_words(payload.source, payload.header, &raw_words::<W>(), payload.options)
 }
 

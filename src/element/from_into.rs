@@ -140,14 +140,14 @@ struct IntoEncoder<E, S, T> {
 impl<S, T> ItemEncoder<S> for IntoEncoder<BitwiseOut<T>, S, T> {
     fn encode(&self, item: &S, into: &mut [u8]) -> Result<()> {
         into.copy_from_slice(self.inner.bytes(&[(self.make)(item)]));
-        self.inner.swap_to_file_order(into);
+        self.inner.transform().swap(into);
         Ok(())
     }
 
     fn encode_all(&self, items: &[S], _: usize, into: &mut [u8]) -> Result<()> {
         let items: Vec<T> = items.iter().map(self.make).collect();
         into.copy_from_slice(self.inner.bytes(&items));
-        self.inner.swap_to_file_order(into);
+        self.inner.transform().swap(into);
         Ok(())
     }
 }

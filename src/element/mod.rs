@@ -61,6 +61,7 @@ use crate::options::{ReadOptions, WriteOptions};
 use bytemuck::Pod;
 use cast::{Bitwise, BitwiseOut};
 pub(crate) use swap::swap_unit_of;
+pub(crate) use transform::ByteTransform;
 
 /// A type that elements can be read as.
 ///

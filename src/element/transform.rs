@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The transformation to apply to the bytes of each element.
 #[derive(Clone)]
-pub(super) struct ByteTransform {
+pub(crate) struct ByteTransform {
     item_size: usize,
     kind: TransformKind,
 }
@@ -124,7 +124,7 @@ impl ByteTransform {
         !matches!(self.kind, TransformKind::Nothing)
     }
 
-    pub(super) fn needs_swap(&self) -> bool {
+    pub(crate) fn needs_swap(&self) -> bool {
         match &self.kind {
             TransformKind::Nothing => false,
             TransformKind::Swap(_) => true,
@@ -151,7 +151,7 @@ impl ByteTransform {
     }
 
     /// Swaps the bytes of complete elements.
-    pub(super) fn swap(&self, bytes: &mut [u8]) {
+    pub(crate) fn swap(&self, bytes: &mut [u8]) {
         match &self.kind {
             TransformKind::Nothing | TransformKind::Check { unit: 1, .. } => {}
             TransformKind::Swap(unit) | TransformKind::Check { unit, .. } => swap_units(bytes, *unit),

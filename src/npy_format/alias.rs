@@ -64,7 +64,7 @@ fn split_order(code: &str) -> (ByteOrder, &str) {
 }
 
 /// Parses the number that a text begins with, as C's `strtol` does, and returns it with what follows it: whitespace
-/// and a sign may come first. A number that overflows becomes the largest one, which exceeds every limit.
+/// and a sign may come first. A number that overflows becomes one that exceeds every limit.
 fn leading_number(text: &str) -> Option<(i64, &str)> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -243,6 +243,11 @@ impl NpzMember {
     }
 }
 
+/// Returns the name of an array's member, which has a suffix, as NumPy's have.
+pub(super) fn name_in_archive(name: String) -> String {
+    name + ".npy"
+}
+
 fn array_name(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
@@ -364,7 +369,7 @@ impl Archive {
 
     /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
     fn find_name_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
-        let with_suffix = format!("{name}.npy");
+        let with_suffix = name_in_archive(name.into());
         let mut named = [name, &with_suffix]
             .into_iter()
             .map(|name| self.indices_of_name(name).filter(|index| passes(*index)));

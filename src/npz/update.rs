@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
+use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember, name_in_archive};
 use super::member;
 use super::pieces::RawBytes;
 use super::writer::PackedContent;
@@ -191,7 +191,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     pub fn add(self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
-        self.add_content(name.into() + ".npy", Content::Array(array))
+        self.add_content(name_in_archive(name.into()), Content::Array(array))
     }
 
     /// Adds a member of exactly this name with these bytes: an existing NPY file, or any other. No suffix is added.

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use super::archive::name_in_archive;
 use super::member::LocalFields;
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, store_npy};
@@ -117,13 +118,24 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
-        self.add_with_own_options(name.into(), &array)
+        self.add_array_member(name.into(), &array, None)
     }
 
-    // Not generic over the array, as what follows is not.
-    fn add_with_own_options(&mut self, name: String, array: &dyn WriteArray) -> Result<()> {
-        let options = self.options.clone();
-        self.add_member(name + ".npy", array, &options)
+    // Not generic over the array, as what follows is not. Without options, those of the archive are used.
+    fn add_array_member(
+        &mut self,
+        name: String,
+        array: &dyn WriteArray,
+        options: Option<&NpzOptions>,
+    ) -> Result<()> {
+        let name = name_in_archive(name);
+        match options {
+            Some(options) => self.add_member(name, array, options),
+            None => {
+                let options = self.options.clone();
+                self.add_member(name, array, &options)
+            }
+        }
     }
 
     /// Adds an array: [`add`](Self::add), under the name that `ndarray-npy` uses.
@@ -173,7 +185,7 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
-        self.add_member(name.into() + ".npy", &array, options)
+        self.add_array_member(name.into(), &array, Some(options))
     }
 
     /// Adds a member under exactly this name.

@@ -1,8 +1,8 @@
 //! Loads memory with elements that are converted from the items of a source. Not generic: this is compiled once.
 
 use super::BLOCK_LEN;
-use super::parallel::for_each_parallel;
-use super::read::{ItemBlock, PositionedItems, load_block};
+use super::items::{ItemBlock, PositionedItems, load_block};
+use super::parallel::{for_each_parallel, piece_len};
 use super::source::Source;
 use crate::element::ItemConversion;
 use crate::element::cast::MemoryPart;
@@ -20,11 +20,7 @@ pub(super) fn convert_items(
 ) -> Result<()> {
     let (threads, block) = items.threads_and_block(conversion.nanos_per_element(), options);
     let (size, (_, bytes)) = (conversion.made_size(), part.memory());
-    // Four pieces for each thread, so that faster threads can take over from slower ones.
-    let piece = match threads {
-        0 | 1 => bytes,
-        threads => (bytes / size).div_ceil(threads.saturating_mul(4)) * size,
-    };
+    let piece = piece_len(bytes / size, threads) * size;
     let parts = part.split(piece, piece);
     let work = |words: &mut Vec<u128>, mut part: MemoryPart<'_>| {
         while !part.is_done() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 #[cfg(feature = "object")]
 use super::Effort;
 use super::os;
-use super::parallel::for_each_parallel;
+use super::parallel::{for_each_parallel, piece_len};
 use crate::element::ElementBuf;
 use crate::element::cast::append;
 use crate::error::Result;
@@ -64,8 +64,7 @@ fn make_in_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Res
         append(&mut items, len, &mut |places| fill(places, 0, &mut Vec::new()))?;
         return Ok(items);
     }
-    // Four parts for each thread, so that faster threads can take over from slower ones.
-    let part = len.div_ceil(threads.saturating_mul(4)).max(1);
+    let part = piece_len(len, threads).max(1);
     append(&mut items, len, &mut |places| {
         places.fill_parts(part, |parts| {
             let threads = threads.min(parts.len());

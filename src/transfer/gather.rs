@@ -22,17 +22,6 @@ const TILE_SIDE: usize = 8;
 /// Such a block also has at least two squares along that axis.
 const MIN_CONTIGUOUS_BYTES: usize = 128;
 
-/// The elements of an array as arrays of bytes, if they have a usual size.
-///
-/// What moves them is then compiled once for each size, by this library, and not for each type by each program.
-pub(super) enum Units<'a> {
-    One(ArrayViewD<'a, [u8; 1]>),
-    Two(ArrayViewD<'a, [u8; 2]>),
-    Four(ArrayViewD<'a, [u8; 4]>),
-    Eight(ArrayViewD<'a, [u8; 8]>),
-    Sixteen(ArrayViewD<'a, [u8; 16]>),
-}
-
 /// The division of an array into blocks, in C order of its axes.
 pub(super) struct BlockPlan<'a, T> {
     view: ArrayViewD<'a, T>,
@@ -235,17 +224,24 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, fastest: usize, out: &BitwiseOut<T>, 
 fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut [u8], row: usize) {
     // A constant, so that only one of the arms is compiled for a type.
     match const { size_of::<T>() } {
-        1 => transpose_tiles::<1>(out.view_byte_arrays(plane), into, row),
-        2 => transpose_tiles::<2>(out.view_byte_arrays(plane), into, row),
-        4 => transpose_tiles::<4>(out.view_byte_arrays(plane), into, row),
-        8 => transpose_tiles::<8>(out.view_byte_arrays(plane), into, row),
-        16 => transpose_tiles::<16>(out.view_byte_arrays(plane), into, row),
+        1 => transpose_tiles::<1>(byte_plane(&plane, out), into, row),
+        2 => transpose_tiles::<2>(byte_plane(&plane, out), into, row),
+        4 => transpose_tiles::<4>(byte_plane(&plane, out), into, row),
+        8 => transpose_tiles::<8>(byte_plane(&plane, out), into, row),
+        16 => transpose_tiles::<16>(byte_plane(&plane, out), into, row),
         _ => {
             for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
                 copy_each(line.iter(), out, into);
             }
         }
     }
+}
+
+fn byte_plane<'a, T, const SIZE: usize>(
+    plane: &'a ArrayView2<'_, T>,
+    out: &BitwiseOut<T>,
+) -> ArrayView2<'a, [u8; SIZE]> {
+    out.strided(plane).units().into_dimensionality().expect("it has two axes")
 }
 
 /// Transposes tiles in registers and writes their rows.

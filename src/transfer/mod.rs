@@ -3,14 +3,18 @@
 //! Reading and writing depend on a header and one of the four plans (bitwise, converted, per item, opaque), but not on
 //! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer.
 
+mod append;
 mod buffered_extent;
 mod convert_items;
 mod each;
 mod effort;
 mod gather;
 mod gather_strided;
+mod items;
+mod lengths;
 #[cfg(feature = "npz")]
 mod observed;
+mod opaque;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
 mod pack;
@@ -30,11 +34,15 @@ mod walk;
 mod whole_block;
 mod write;
 
+#[cfg(feature = "npz")]
+pub(crate) use append::append;
+pub(crate) use append::read_rest;
 pub(crate) use buffered_extent::BufferedExtent;
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
 pub(crate) use gather::permute_axes;
+pub(crate) use lengths::check_length;
 #[cfg(feature = "npz")]
 pub(crate) use observed::{ObservedReader, Observer};
 #[cfg(feature = "npz")]
@@ -43,15 +51,13 @@ pub(crate) use pack::{PackWriter, PackerPool};
 pub(crate) use packed_blocks::{PackedBlocks, truncated_archive};
 pub use pipeline::map_in_order;
 pub(crate) use pipeline::map_in_slots;
-#[cfg(feature = "npz")]
-pub(crate) use read::append;
-pub(crate) use read::{Target, check_length, read, read_bytes, read_into, read_rest, read_words};
+pub(crate) use read::{Target, read, read_bytes, read_into, read_words};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]
 pub(crate) use unpack::UnpackReader;
 pub(crate) use whole_block::WholeBlockReader;
-pub(crate) use write::{Items, write, write_bytes, write_unflushed};
+pub(crate) use write::{Items, has_usual_size, write, write_bytes, write_strided, write_unflushed};
 
 use crate::error::{Error, ErrorKind, FileSection, Result};
 use crate::header::Header;

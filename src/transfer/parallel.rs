@@ -7,6 +7,15 @@ use std::thread;
 use super::pipeline::MAX_THREADS;
 use crate::error::{Error, Result};
 
+/// Returns the length of a part: all of `total` for one thread, and otherwise a quarter of a thread's share, so that faster threads can
+/// take over from slower ones.
+pub(super) fn piece_len(total: usize, threads: usize) -> usize {
+    match threads {
+        0 | 1 => total,
+        threads => total.div_ceil(threads.saturating_mul(4)),
+    }
+}
+
 /// Calls `work` with each part, on up to `threads` threads including the calling thread.
 ///
 /// Each thread takes the next remaining part, and has its own `state`. If the system refuses to start

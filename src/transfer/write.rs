@@ -2,10 +2,10 @@
 
 use ndarray::ArrayViewD;
 
-use super::gather::{BlockPlan, Units, gather};
+use super::gather::{BlockPlan, gather};
 use super::{BLOCK_LEN, Effort, Sink, os, pipeline};
-use crate::element::cast::BitwiseOut;
-use crate::element::{ItemEncoder, WritableElement, WritePlan, raw_units};
+use crate::element::cast::{BitwiseOut, StridedBytes};
+use crate::element::{ByteTransform, ItemEncoder, WritableElement, WritePlan, raw_units};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
@@ -47,6 +47,23 @@ pub(crate) fn write<T: WritableElement>(
     sink.flush()
 }
 
+/// Writes a header and elements of a usual size, in C order of their axes, and flushes.
+pub(crate) fn write_strided(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    items: &StridedBytes<'_>,
+    transform: &ByteTransform,
+    options: &WriteOptions,
+) -> Result<()> {
+    announce(sink, &head, header, options)?;
+    match items.as_contiguous() {
+        Some(bytes) => write_contiguous(sink, head, header, (bytes, items.item_size()), transform, options)?,
+        None => write_units(sink, head, header, items, transform, options)?,
+    }
+    sink.flush()
+}
+
 /// Like [`write`], without flushing, since more data follows.
 pub(crate) fn write_unflushed<T: WritableElement>(
     sink: &mut Sink<'_>,
@@ -59,22 +76,14 @@ pub(crate) fn write_unflushed<T: WritableElement>(
     announce(sink, &head, header, options)?;
     match (write_plan, items) {
         (WritePlan::Bitwise(out), Items::Contiguous(items)) => {
-            let swap = |bytes: &mut [u8]| out.swap_to_file_order(bytes);
-            let swap: Option<&Swap<'_>> = if out.needs_swap() { Some(&swap) } else { None };
-            write_contiguous(sink, head, header, (out.bytes(items), size_of::<T>()), swap, options)
+            let bytes = (out.bytes(items), size_of::<T>());
+            write_contiguous(sink, head, header, bytes, out.transform(), options)
+        }
+        (WritePlan::Bitwise(out), Items::Strided(view)) if const { has_usual_size::<T>() } => {
+            write_units(sink, head, header, &out.strided(&view), out.transform(), options)
         }
         (WritePlan::Bitwise(out), Items::Strided(view)) => {
-            let swap = |bytes: &mut [u8]| out.swap_to_file_order(bytes);
-            // A constant, so that only one of the arms is compiled for a type.
-            let units = match const { size_of::<T>() } {
-                1 => Units::One(out.view_byte_arrays(view)),
-                2 => Units::Two(out.view_byte_arrays(view)),
-                4 => Units::Four(out.view_byte_arrays(view)),
-                8 => Units::Eight(out.view_byte_arrays(view)),
-                16 => Units::Sixteen(out.view_byte_arrays(view)),
-                _ => return write_gathered(sink, head, header, (view, out), &swap, options),
-            };
-            write_units(sink, head, header, units, &swap, options)
+            write_gathered(sink, head, header, (view, out), out.transform(), options)
         }
         _ if const { T::IS_ALWAYS_BITWISE } => unreachable!("its plan is bitwise"),
         (WritePlan::PerItem(encode), items) => write_encoded(sink, head, header, items, &**encode, options),
@@ -116,46 +125,51 @@ fn announce(sink: &mut Sink<'_>, head: &[u8], header: &Header, options: &WriteOp
     }
 }
 
-/// What puts the bytes of elements into the order of the file.
-type Swap<'a> = dyn Fn(&mut [u8]) + Sync + 'a;
-
 /// Writes elements of `item` bytes that are contiguous in memory.
 fn write_contiguous(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
     (items, item): (&[u8], usize),
-    swap: Option<&Swap<'_>>,
+    transform: &ByteTransform,
     options: &WriteOptions,
 ) -> Result<()> {
-    let Some(swap) = swap else { return write_head_and_payload(sink, head, items) };
+    if !transform.needs_swap() {
+        return write_head_and_payload(sink, head, items);
+    }
     let block = (BLOCK_LEN / item.max(1)).max(1) * item.max(1);
     write_blocks(sink, head, header, items.len().div_ceil(block), options, &|index, make| {
         let start = index * block;
         let items = &items[start..items.len().min(start + block)];
         make(items.len(), &mut |bytes| {
             bytes.copy_from_slice(items);
-            swap(bytes);
+            transform.swap(bytes);
             Ok(())
         })
     })
 }
 
-/// Writes elements of the usual sizes.
+/// Returns whether elements have one of the sizes for which there are loops of their own.
+pub(crate) const fn has_usual_size<T>() -> bool {
+    matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 16)
+}
+
+/// Writes elements of a usual size that are strided.
 fn write_units(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
-    units: Units<'_>,
-    swap: &Swap<'_>,
+    items: &StridedBytes<'_>,
+    transform: &ByteTransform,
     options: &WriteOptions,
 ) -> Result<()> {
-    match units {
-        Units::One(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
-        Units::Two(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
-        Units::Four(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
-        Units::Eight(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
-        Units::Sixteen(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+    match items.item_size() {
+        1 => write_gathered(sink, head, header, (items.units::<1>(), &raw_units()), transform, options),
+        2 => write_gathered(sink, head, header, (items.units::<2>(), &raw_units()), transform, options),
+        4 => write_gathered(sink, head, header, (items.units::<4>(), &raw_units()), transform, options),
+        8 => write_gathered(sink, head, header, (items.units::<8>(), &raw_units()), transform, options),
+        16 => write_gathered(sink, head, header, (items.units::<16>(), &raw_units()), transform, options),
+        size => unreachable!("{size} bytes are not a usual size"),
     }
 }
 
@@ -165,7 +179,7 @@ fn write_gathered<T: Sync>(
     head: Vec<u8>,
     header: &Header,
     (view, out): (ArrayViewD<'_, T>, &BitwiseOut<T>),
-    swap: &Swap<'_>,
+    transform: &ByteTransform,
     options: &WriteOptions,
 ) -> Result<()> {
     let plan = BlockPlan::new(view, size_of::<T>());
@@ -173,7 +187,7 @@ fn write_gathered<T: Sync>(
         let block = plan.block(index);
         make(block.len() * size_of::<T>(), &mut |bytes| {
             gather(&block, out, bytes);
-            swap(bytes);
+            transform.swap(bytes);
             Ok(())
         })
     })

@@ -32,6 +32,7 @@ const LAYERS: &[&[&str]] = &[
 /// speak of shapes and slices.
 const FILES_USING_NDARRAY: &[&str] = &[
     "element/cast/mod.rs",
+    "element/cast/strided_bytes.rs",
     "element/cast/view.rs",
     "io/order.rs",
     "io/writer/mod.rs",

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod element_buf;
+mod strided_bytes;
 mod unchecked_vec;
 mod view;
 mod wrapped;
@@ -19,8 +20,9 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 pub(crate) use element_buf::ElementBuf;
 pub(crate) use element_buf::append;
 pub(super) use element_buf::{FieldOffset, FieldReader, StructAssembler, decode_to_vec};
-use ndarray::{ArrayView, ArrayViewMutD, Dimension};
-pub(crate) use unchecked_vec::{MemoryPart, UncheckedVec};
+use ndarray::ArrayViewMutD;
+pub(crate) use strided_bytes::StridedBytes;
+pub(crate) use unchecked_vec::{Loading, MemoryPart, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_strided, view_strided_mut};
 pub(super) use wrapped::inner_slice;
 pub use wrapped::{Enumeration, Markers, Newtype};
@@ -201,8 +203,8 @@ impl<T> Bitwise<T> {
         count: usize,
         load: &mut dyn FnMut(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<Vec<T>> {
-        let mut items = UncheckedVec::new(self, count, false)?;
-        items.start_loading().load(usize::MAX, load)?;
+        let mut items = UncheckedVec::new(self);
+        items.loading().start(count, false)?.load(usize::MAX, load)?;
         Ok(items.finish())
     }
 
@@ -286,7 +288,8 @@ impl<T> BitwiseOut<T> {
         (unpadded_size == Some(size_of::<T>())).then_some(Self { transform, type_: PhantomData })
     }
 
-    pub(super) fn transform(&self) -> &ByteTransform {
+    /// Returns what puts the bytes into the order of the file.
+    pub(crate) fn transform(&self) -> &ByteTransform {
         &self.transform
     }
 
@@ -298,29 +301,9 @@ impl<T> BitwiseOut<T> {
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }
     }
 
-    /// Views elements as byte arrays of their size.
-    ///
-    /// Code that moves them is then compiled once per size, not once per type.
-    pub(crate) fn view_byte_arrays<'a, D: Dimension, const SIZE: usize>(
-        &self,
-        view: ArrayView<'a, T, D>,
-    ) -> ArrayView<'a, [u8; SIZE], D> {
-        assert_eq!(size_of::<T>(), SIZE);
-        let units = view.raw_view().cast::<[u8; SIZE]>();
-        // SAFETY: the elements have the same addresses and the same size in both views. As in `bytes`, each
-        // consists of SIZE initialized bytes, which need no alignment. The result borrows them for the
-        // lifetime of the original view.
-        unsafe { units.deref_into_view() }
-    }
-
     /// Returns whether bytes must be swapped before they are written.
     pub(crate) fn needs_swap(&self) -> bool {
         self.transform.needs_swap()
-    }
-
-    /// Converts the bytes of elements to the byte order of the file.
-    pub(crate) fn swap_to_file_order(&self, bytes: &mut [u8]) {
-        self.transform.swap(bytes);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Memory that is being filled with elements, and the parts of it, which can be loaded separately.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc_zeroed};
-use std::mem::MaybeUninit;
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,8 +16,82 @@ use crate::bytes::ReadBuf;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
+///
+/// Only this type knows the type of the elements: [`Loading`] and [`MemoryPart`] are compiled once.
 pub(crate) struct UncheckedVec<T> {
-    items: Vec<MaybeUninit<T>>,
+    memory: UncheckedMemory,
+    items: PhantomData<T>,
+}
+
+impl<T> UncheckedVec<T> {
+    /// Returns memory for no elements yet.
+    pub(crate) fn new(bitwise: &Bitwise<T>) -> Self {
+        let item_layout = Layout::new::<T>();
+        let memory = Memory { first: NonNull::<T>::dangling().cast(), layout: Layout::new::<[T; 0]>() };
+        let transform = bitwise.transform.clone();
+        let checked_bytes = AtomicUsize::new(0);
+        Self {
+            memory: UncheckedMemory {
+                memory,
+                len: 0,
+                item_layout,
+                transform,
+                is_cleared: false,
+                checked_bytes,
+            },
+            items: PhantomData,
+        }
+    }
+
+    /// Returns what loads the memory.
+    pub(crate) fn loading(&mut self) -> Loading<'_> {
+        Loading(&mut self.memory)
+    }
+
+    /// Returns the elements. All bytes must have been loaded.
+    pub(crate) fn finish(self) -> Vec<T> {
+        let (first, len) = self.memory.into_raw_parts();
+        // SAFETY: the memory comes from the global allocator with the layout of `len` elements, or is none, and nothing else frees it.
+        // Every byte has passed the check, so by the proof in Bitwise<T> the bytes are valid elements.
+        unsafe { Vec::from_raw_parts(first.cast::<T>().as_ptr(), len, len) }
+    }
+}
+
+/// Memory of the global allocator.
+struct Memory {
+    /// What was allocated, unless the size of `layout` is 0.
+    first: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    /// Allocates memory, cleared on request, or returns `None` if there is not as much.
+    fn allocate(layout: Layout, is_cleared: bool) -> Option<Self> {
+        if layout.size() == 0 {
+            // Not null, and aligned for an element.
+            let first = NonNull::new(std::ptr::without_provenance_mut(layout.align()))?;
+            return Some(Self { first, layout });
+        }
+        let allocate: unsafe fn(Layout) -> *mut u8 = if is_cleared { alloc_zeroed } else { alloc };
+        // SAFETY: the size is not 0.
+        NonNull::new(unsafe { allocate(layout) }).map(|first| Self { first, layout })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: it was allocated with this layout, and is freed only here.
+            unsafe { dealloc(self.first.as_ptr(), self.layout) };
+        }
+    }
+}
+
+/// Memory for elements of any type.
+struct UncheckedMemory {
+    memory: Memory,
+    len: usize,
+    item_layout: Layout,
     transform: ByteTransform,
     /// Whether the memory was cleared when it was allocated.
     is_cleared: bool,
@@ -23,70 +99,82 @@ pub(crate) struct UncheckedVec<T> {
     checked_bytes: AtomicUsize,
 }
 
-impl<T> UncheckedVec<T> {
-    /// Allocates memory. `needs_cleared` says that it will be filled by a reader that needs initialized bytes.
-    pub(crate) fn new(bitwise: &Bitwise<T>, len: usize, needs_cleared: bool) -> Result<Self> {
-        let (items, is_cleared) = allocate(len, needs_cleared)?;
-        Ok(Self {
-            items,
-            transform: bitwise.transform.clone(),
-            is_cleared,
-            checked_bytes: AtomicUsize::new(0),
-        })
+impl UncheckedMemory {
+    /// Replaces the memory by some for `len` elements, and returns what it was.
+    ///
+    /// If it `needs_cleared`, the system provides large memory as pages that are cleared on first access. Smaller memory
+    /// is left to the reader, who clears it block by block, in the cache.
+    fn replace(&mut self, len: usize, needs_cleared: bool) -> Result<Memory> {
+        /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
+        const LARGE_ALLOCATION_BYTES: usize = 32 << 20;
+        // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
+        let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
+        let bytes = self.item_layout.size().checked_mul(len);
+        let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, self.item_layout.align()).ok());
+        let layout = layout.ok_or_else(|| no_memory(usize::MAX))?;
+        let is_cleared = needs_cleared && layout.size() >= LARGE_ALLOCATION_BYTES;
+        let memory = Memory::allocate(layout, is_cleared).ok_or_else(|| no_memory(layout.size()))?;
+        (self.len, self.is_cleared, self.checked_bytes) = (len, is_cleared, AtomicUsize::new(0));
+        Ok(std::mem::replace(&mut self.memory, memory))
     }
 
     fn byte_len(&self) -> usize {
-        size_of_val(self.items.as_slice())
+        self.memory.layout.size()
     }
 
     fn is_loaded(&self) -> bool {
         self.checked_bytes.load(Ordering::Acquire) == self.byte_len()
     }
 
-    /// Returns all of the memory, to be loaded. Anything loaded before is discarded.
-    pub(crate) fn start_loading(&mut self) -> MemoryPart<'_> {
-        self.checked_bytes = AtomicUsize::new(0);
-        self.bytes_from(0)
-    }
-
     fn bytes_from(&mut self, from: usize) -> MemoryPart<'_> {
-        let (length, is_cleared) = (self.byte_len(), self.is_cleared);
+        let (first, length) = (self.memory.first.as_ptr().cast::<MaybeUninit<u8>>(), self.byte_len());
         // SAFETY: the memory has this length, and bytes that may not be initialized are valid with any content.
         // Only initialized bytes are written to it. The slice borrows self.
-        let bytes =
-            unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<MaybeUninit<u8>>(), length) };
+        let bytes = unsafe { slice::from_raw_parts_mut(first, length) };
         MemoryPart {
             rest: &mut bytes[from..],
             position: from,
             transform: &self.transform,
-            is_cleared,
+            is_cleared: self.is_cleared,
             checked_bytes: Some(&self.checked_bytes),
         }
     }
 
-    /// Grows to `len` elements and returns the part to load next. All bytes must have been loaded.
-    pub(crate) fn grow(&mut self, len: usize) -> Result<MemoryPart<'_>> {
-        assert!(self.is_loaded(), "only fully loaded memory can grow");
-        let old_len = self.byte_len();
-        if len > self.items.len() {
-            let (mut items, is_cleared) = allocate::<T>(len, true)?;
-            let source = self.items.as_ptr().cast::<u8>();
-            let target = items.as_mut_ptr().cast::<u8>();
-            // SAFETY: both allocations have at least old_len bytes and do not overlap, and all bytes of the
-            // old one are initialized.
-            unsafe { std::ptr::copy_nonoverlapping(source, target, old_len) };
-            (self.items, self.is_cleared) = (items, is_cleared);
-        }
-        Ok(self.bytes_from(old_len))
+    /// Returns where the elements are, and how many, for the caller to free. All bytes must have been loaded.
+    fn into_raw_parts(self) -> (NonNull<u8>, usize) {
+        assert!(self.is_loaded(), "only fully loaded memory holds elements");
+        (ManuallyDrop::new(self.memory).first, self.len)
+    }
+}
+
+/// An [`UncheckedVec`] of any type, to allocate and load its memory.
+pub(crate) struct Loading<'a>(&'a mut UncheckedMemory);
+
+impl Loading<'_> {
+    /// Returns the size of an element.
+    pub(crate) fn item_size(&self) -> usize {
+        self.0.item_layout.size()
     }
 
-    /// Returns the elements. All bytes must have been loaded.
-    pub(crate) fn finish(self) -> Vec<T> {
-        assert!(self.is_loaded(), "only fully loaded memory holds elements");
-        let mut items = std::mem::ManuallyDrop::new(self.items);
-        // SAFETY: pointer, length and capacity come from a Vec of the same layout, which is not dropped.
-        // Every byte has passed the check, so by the proof in Bitwise<T> the bytes are valid elements.
-        unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast::<T>(), items.len(), items.capacity()) }
+    /// Allocates memory for `len` elements, and returns all of it, to be loaded. Anything loaded before is discarded.
+    ///
+    /// `needs_cleared` says that it will be filled by a reader that needs initialized bytes.
+    pub(crate) fn start(&mut self, len: usize, needs_cleared: bool) -> Result<MemoryPart<'_>> {
+        drop(self.0.replace(len, needs_cleared)?);
+        Ok(self.0.bytes_from(0))
+    }
+
+    /// Grows to `len` elements and returns the part to load next. All bytes must have been loaded.
+    pub(crate) fn grow(&mut self, len: usize) -> Result<MemoryPart<'_>> {
+        assert!(self.0.is_loaded(), "only fully loaded memory can grow");
+        let old_len = self.0.byte_len();
+        if len > self.0.len {
+            let old = self.0.replace(len, true)?;
+            // SAFETY: both have at least old_len bytes and do not overlap, and all bytes of the old one are initialized.
+            unsafe { old.first.copy_to_nonoverlapping(self.0.memory.first, old_len) };
+            self.0.checked_bytes = AtomicUsize::new(old_len);
+        }
+        Ok(self.0.bytes_from(old_len))
     }
 }
 
@@ -112,33 +200,6 @@ impl<T> Bitwise<T> {
         // passed the check are valid elements.
         Ok(unsafe { Vec::from_raw_parts(words.as_mut_ptr().cast::<T>(), len, capacity) })
     }
-}
-
-/// Allocates memory, and returns whether it has been cleared.
-///
-/// If it `needs_cleared`, the system provides large memory as pages that are cleared on first access. Smaller memory
-/// is left to the reader, who clears it block by block, in the cache.
-fn allocate<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
-    /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
-    const LARGE_ALLOCATION_BYTES: usize = 32 << 20;
-    // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
-    let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
-    let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
-    if layout.size() < LARGE_ALLOCATION_BYTES || !needs_cleared {
-        let mut items = Vec::new();
-        items.try_reserve_exact(len).map_err(|_| no_memory(layout.size()))?;
-        // SAFETY: there is memory for `len` items, and a MaybeUninit may contain anything.
-        unsafe { items.set_len(len) };
-        return Ok((items, false));
-    }
-    // SAFETY: the size is not 0.
-    let memory = unsafe { alloc_zeroed(layout) };
-    if memory.is_null() {
-        return Err(no_memory(layout.size()));
-    }
-    // SAFETY: the memory comes from the global allocator with the layout of `len` items, and a MaybeUninit
-    // may contain anything.
-    Ok((unsafe { Vec::from_raw_parts(memory.cast(), len, len) }, true))
 }
 
 /// A range of memory that is being loaded.

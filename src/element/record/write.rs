@@ -199,7 +199,7 @@ impl<F> Slot<F> {
         match &self.write_plan {
             WritePlan::Bitwise(out) => {
                 into.copy_from_slice(out.bytes(std::slice::from_ref(value)));
-                out.swap_to_file_order(into);
+                out.transform().swap(into);
                 Ok(())
             }
             WritePlan::PerItem(encode) => encode.encode(value, into),

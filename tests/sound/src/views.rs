@@ -1,11 +1,11 @@
 //! Views of bytes as elements, and of fields of records.
 
-use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
+use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2, s};
 use ndarray_io::error::{CopyReason, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    Bytes, Chars, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadableElement, Record, Timedelta64,
-    ViewMutNpyExt, ViewNpyExt, Void, units,
+    Bytes, Chars, Datetime64, DynArray, LongDouble, NpyWriter, ReadNpyExt, ReadableElement, Record,
+    Timedelta64, ViewMutNpyExt, ViewNpyExt, Void, WriteNpyExt, WriteOptions, units,
 };
 use num_complex::Complex;
 
@@ -151,4 +151,44 @@ fn strided_fields_with_invalid_bytes_are_refused() {
     assert!(array.field_view_mut::<bool, Ix2>("flag").is_err());
     array.field_view_mut::<u8, Ix2>("rest").unwrap()[[1, 0]] = 4;
     assert_eq!(array.bytes(), [1, 9, 0, 4, 3, 9, 1, 9]);
+}
+
+/// Elements are written from where ndarray has them, and from nowhere if there are none.
+#[test]
+fn reversed_and_empty_views_are_written() {
+    let array = ndarray::Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (i * 20 + j * 5 + k) as f64);
+    let file = {
+        let mut file = Vec::new();
+        array.write_npy(&mut file).unwrap();
+        file
+    };
+    let dynamic = DynArray::read_npy(&file[..]).unwrap();
+    let parts = [
+        s![..;-1, .., ..;2],
+        s![..;-1, ..;-2, ..;-1],
+        s![..;-1, 2..2, ..;2],
+        s![..;-1, ..;-1, 5..],
+        s![1..2;-1, 3..4;-1, ..;-3],
+        s![3..;-1, ..;-1, ..;-1],
+    ];
+    for part in parts {
+        let view = array.slice(part);
+        // NumPy's order of the elements, by ndarray's own iterator.
+        let expected: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
+        let transposed: Vec<u8> = view.t().iter().flat_map(|item| item.to_ne_bytes()).collect();
+        let sliced = dynamic.slice(part).unwrap();
+        assert_eq!(sliced.shape(), view.shape());
+        assert_eq!(sliced.bytes(), expected);
+        for (order, bytes) in [(Order::C, &expected), (Order::Fortran, &transposed)] {
+            let mut written = Vec::new();
+            view.write_npy_with(&mut written, &WriteOptions::new().order(order)).unwrap();
+            assert_eq!(written[written.len() - bytes.len()..], bytes[..], "{part:?}");
+            let options = WriteOptions::new().order(order);
+            let mut written =
+                NpyWriter::<f64, _>::with_shape_with(Vec::new(), view.raw_dim(), &options).unwrap();
+            written.push(&view).unwrap();
+            let written = written.finish().unwrap();
+            assert_eq!(written[written.len() - bytes.len()..], bytes[..], "{part:?} in rows");
+        }
+    }
 }
