@@ -363,7 +363,7 @@ fn unsafe_code_matches_safety_guide() {
     }
     let mut found = BTreeSet::new();
     // A package has no other members of the workspace.
-    let folders = ["src", "derive/src", "formats/src", "ndio/src", "refs/src", "store/src"]
+    let folders = ["src", "derive/src", "formats/src", "ndio/src", "python/src", "refs/src", "store/src"]
         .map(|folder| root.join(folder));
     for path in folders.iter().filter(|folder| folder.exists()).flat_map(|folder| files(folder)) {
         let Ok(text) = fs::read_to_string(&path) else { continue };
