@@ -277,7 +277,7 @@ fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Heade
     }
 }
 
-/// Writes the header and elements whose bytes in memory are those in the file; they are stored in this order.
+/// Writes the header and elements that are bytes, in this order of their axes; `transform` puts the bytes into the order of the file.
 ///
 /// Not generic, so that it is compiled once.
 fn store_bytes(

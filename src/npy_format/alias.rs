@@ -13,7 +13,7 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
     }
     let (order, rest) = split_order(code);
     let bytes = rest.as_bytes();
-    // Times come first: `m8` would otherwise be read as a letter and a size.
+    // Times come first, since a unit may follow `m8`, which is a letter and a size.
     if let Some(text) = split_time_code(rest) {
         return time_dtype(text.0, text.1, order);
     }

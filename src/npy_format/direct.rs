@@ -2,8 +2,9 @@
 //!
 //! It accepts a dict with the three keys in any order, with any spacing, quotes and trailing commas. The dict
 //! may contain scalars, records, subarrays and titles. For anything rarer (comments, string prefixes other
-//! than `u`, joined strings) and anything malformed, it returns `None`. The general path then parses the
-//! text: it supports all of Python's literals, and reports errors.
+//! than `u`, joined strings) and any text that is not such a dict, it returns `None`. The general path then parses the
+//! text: it supports all of Python's literals, and reports what is wrong with it. What is wrong with the content, such as
+//! a field's name twice, both report.
 
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 //! They do no I/O: streams, slices, mappings and archive members all use the same `parse`, and so can sources
 //! that this library does not support. The direct path reads the headers of known writers. All other headers
 //! go through the tokenizer in `scan`, which makes the text safe for `py_literal` (feature `py_literal`).
-//! Only the general path reports what is wrong with a header.
+//! Only the general path reports what is wrong with the text of a header.
 
 mod alias;
 #[cfg(feature = "py_literal")]

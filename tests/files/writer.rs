@@ -124,29 +124,28 @@ fn files_of_rows_of_any_dtype_equal_numpys() {
         for axis in (0..shape.len() - 1).rev() {
             strides[axis] = strides[axis + 1] * shape[axis + 1] as isize;
         }
-        for split in [0, 1, *rows] {
-            let split = split.min(*rows);
-            let file = crate::support::ClosedTempFile::new();
-            let part = |from: usize, to: usize| {
-                let dims = [&[to - from], row].concat();
-                let bytes = &array.bytes()[from * row_bytes..to * row_bytes];
-                DynView::new(bytes, 0, array.dtype().clone(), dims, &strides).unwrap()
-            };
-            let open = || {
-                let (surplus, options) = (UncommittedRows::Refuse, WriteOptions::new());
-                NpyWriter::append_or_create_dyn(file.path(), array.dtype(), row, surplus, &options).unwrap()
-            };
-            fs::remove_file(file.path()).unwrap();
-            let mut writer = open();
-            writer.push_dyn(&part(0, split)).unwrap();
-            writer.finish().unwrap();
-            let mut writer = open();
-            for at in split..*rows {
-                writer.push_dyn(&part(at, at + 1)).unwrap();
-            }
-            writer.finish().unwrap();
-            assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
+        // One row after another; one, and the others; all at once: each file meets one of these.
+        let split = [0, 1.min(*rows), *rows][seen % 3];
+        let file = crate::support::ClosedTempFile::new();
+        let part = |from: usize, to: usize| {
+            let dims = [&[to - from], row].concat();
+            let bytes = &array.bytes()[from * row_bytes..to * row_bytes];
+            DynView::new(bytes, 0, array.dtype().clone(), dims, &strides).unwrap()
+        };
+        let open = || {
+            let (surplus, options) = (UncommittedRows::Refuse, WriteOptions::new());
+            NpyWriter::append_or_create_dyn(file.path(), array.dtype(), row, surplus, &options).unwrap()
+        };
+        fs::remove_file(file.path()).unwrap();
+        let mut writer = open();
+        writer.push_dyn(&part(0, split)).unwrap();
+        writer.finish().unwrap();
+        let mut writer = open();
+        for at in split..*rows {
+            writer.push_dyn(&part(at, at + 1)).unwrap();
         }
+        writer.finish().unwrap();
+        assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
         seen += 1;
         records += usize::from(matches!(array.dtype(), DType::Record(_)));
     }

@@ -1,8 +1,8 @@
-//! The only place that reinterprets bytes as elements and elements as bytes.
+//! The only place that reinterprets bytes as elements and elements as bytes, but for maps, which keep the views that they have checked here.
 //!
 //! Two tokens are proofs about a type: [`Bitwise`] (bytes that pass the check are valid elements) and
 //! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
-//! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
+//! prove it, or from the tokens of a struct's fields, or of the element that a newtype or an enum has in memory; everything else here trusts them. [`UncheckedVec`] is
 //! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
 //! [`ElementBuf`] is memory for elements that are made one after another, and [`StructAssembler`] makes structs field by field.
 #![allow(unsafe_code)]
