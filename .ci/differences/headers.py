@@ -135,7 +135,7 @@ def explain_header(head, data, answer, fault, message, found):
     rows = {
         "bool": fault == "bad_bool",
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
-        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|\\d +[a-z]|[a-z]\\d+,\\d*[a-z]", text),
+        "comma-dtype": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]? *[(\d]|\d +[a-z]|[a-z]\d+,\d*[a-z]""", text),
         "zero-multiple": re.search(r"(?:[Mm]8|(?:datetime|timedelta)64)\[(?:\s*[+-]?0+[A-Za-z]|[^]]*/\s*-)", text) and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
