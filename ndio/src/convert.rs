@@ -206,6 +206,7 @@ impl Arguments {
             (self.version.is_some(), "--version"),
             (self.selection.selects_array(), "a choice of an array"),
             (self.selection.slice.is_some(), "--slice"),
+            (self.selection.field.is_some(), "--field"),
             (self.name.is_some(), "--name"),
             (self.shape.is_some(), "--shape"),
             (self.offset.is_some(), "--offset"),

@@ -85,6 +85,10 @@ fn public_types_are_send_and_shareable_ones_sync() {
     assert_send_and_sync::<ndarray_io::WriteOptions>();
     assert_send::<ndarray_io::NpyReader<std::fs::File>>();
     assert_send::<ndarray_io::NpyWriter<f64, std::fs::File>>();
+    assert_send::<ndarray_io::NpzReader<std::fs::File>>();
+    assert_send::<ndarray_io::NpzWriter<std::fs::File>>();
+    assert_send_and_sync::<ndarray_io::NpyMmap<f64, ndarray::Ix1>>();
+    assert_send::<ndarray_io::NpyMmapMut<f64, ndarray::Ix1>>();
     assert_send::<ndarray_io::convert::Conversion<'static>>();
     assert_send::<ndarray_io::npz::NpzUpdate<'static>>();
 }

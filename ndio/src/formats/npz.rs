@@ -51,6 +51,10 @@ impl FileFormat for Npz {
                     && let Err(error) = file.check_end()
                 {
                     // NumPy does not look at it.
+                    if input.is_output() {
+                        let lost = format!("what follows the array of a member would be lost: {error}");
+                        return Err(lost.into());
+                    }
                     report(&format!("what follows the array of a member is left out: {error}").into());
                 }
                 selection.part_of(source)
