@@ -52,7 +52,9 @@ impl FileFormat for Npz {
                 {
                     // NumPy does not look at it.
                     if input.is_output() {
-                        let lost = format!("what follows the array of a member would be lost: {error}");
+                        let advice = "; another output leaves it out";
+                        let lost =
+                            format!("what follows the array of a member would be lost: {error}{advice}");
                         return Err(lost.into());
                     }
                     report(&format!("what follows the array of a member is left out: {error}").into());

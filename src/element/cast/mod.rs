@@ -300,11 +300,6 @@ impl<T> BitwiseOut<T> {
         // of such types.
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }
     }
-
-    /// Returns whether bytes must be swapped before they are written.
-    pub(crate) fn needs_swap(&self) -> bool {
-        self.transform.needs_swap()
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use super::BitwiseOut;
 
 /// The elements of an array, of which only the bytes are known.
 ///
-/// A [`BitwiseOut`] has made it, so all bytes of the elements are initialized; the array is borrowed. What moves them is then compiled once, by this library, and not for each type by each program.
+/// A [`BitwiseOut`] has made it, so all bytes of the elements are initialized; the array is borrowed. What moves them is then
+/// compiled once, by this library, and not for each type by each program.
 pub(crate) struct StridedBytes<'a> {
     /// The address of the element whose indices are all 0, if there are elements.
     first: *const u8,

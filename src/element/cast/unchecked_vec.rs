@@ -27,7 +27,7 @@ impl<T> UncheckedVec<T> {
     /// Returns memory for no elements yet.
     pub(crate) fn new(bitwise: &Bitwise<T>) -> Self {
         let item_layout = Layout::new::<T>();
-        let memory = Memory { first: NonNull::<T>::dangling().cast(), layout: Layout::new::<[T; 0]>() };
+        let memory = Memory::none(Layout::new::<[T; 0]>());
         let transform = bitwise.transform.clone();
         let checked_bytes = AtomicUsize::new(0);
         Self {
@@ -65,12 +65,16 @@ struct Memory {
 }
 
 impl Memory {
+    /// Returns memory of 0 bytes, at an address that is not null and aligned for an element.
+    fn none(layout: Layout) -> Self {
+        let first = std::ptr::without_provenance_mut(layout.align());
+        Self { first: NonNull::new(first).expect("an alignment is not 0"), layout } // by the contract of `Layout`
+    }
+
     /// Allocates memory, cleared on request, or returns `None` if there is not as much.
     fn allocate(layout: Layout, is_cleared: bool) -> Option<Self> {
         if layout.size() == 0 {
-            // Not null, and aligned for an element.
-            let first = NonNull::new(std::ptr::without_provenance_mut(layout.align()))?;
-            return Some(Self { first, layout });
+            return Some(Self::none(layout));
         }
         let allocate: unsafe fn(Layout) -> *mut u8 = if is_cleared { alloc_zeroed } else { alloc };
         // SAFETY: the size is not 0.

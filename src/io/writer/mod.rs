@@ -216,7 +216,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         match (&self.write_plan, items) {
             // Small contiguous rows are only copied into the buffer.
             (Some(WritePlan::Bitwise(out)), Items::Contiguous(items))
-                if !out.needs_swap() && size_of_val(items) < BUFFER_SIZE =>
+                if !out.transform().needs_swap() && size_of_val(items) < BUFFER_SIZE =>
             {
                 self.row_writer.put_bytes(count, out.bytes(items))
             }
