@@ -77,6 +77,19 @@ impl Header {
         Ok(Self { dtype, order, shape, len, payload })
     }
 
+    /// Fails if items of 0 bytes are more than what is made of them may be: they need memory and time, and the file has no bytes for them.
+    pub(crate) fn check_empty_items(&self) -> Result<()> {
+        if self.dtype.item_size() > 0 {
+            return Ok(());
+        }
+        // In a subarray, each of its elements is made.
+        let within = match &self.dtype {
+            DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
+            _ => 1,
+        };
+        limits::check(LimitKind::EmptyItems, self.len().saturating_mul(within), Limits::EMPTY_ITEMS as u64)
+    }
+
     /// Returns the header with numbers of this type for all raw bytes of that size.
     pub(crate) fn with_raw_bytes_as(&self, narrow: Narrow) -> Result<Self> {
         Self::new(self.dtype.with_raw_bytes_as(narrow), self.order, self.shape.clone())

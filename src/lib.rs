@@ -110,6 +110,8 @@ mod path;
 mod pickle;
 mod progress;
 mod ra_format;
+#[cfg(all(feature = "object", feature = "npz"))]
+pub mod scan;
 #[cfg(feature = "serde-1")]
 mod serde;
 mod shape;

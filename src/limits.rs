@@ -66,6 +66,9 @@ impl Limits {
 
     /// Sets the maximum payload size in bytes. It is unlimited by default.
     ///
+    /// This is what one call reads: the elements of an array, of a part or of a block. Of a member of an archive that is compressed,
+    /// or that is copied or verified, it is all of the content.
+    ///
     /// Regardless of this limit, memory is allocated in proportion to the data that has arrived, not to the
     /// size that the header declares.
     #[must_use]

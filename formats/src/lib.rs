@@ -19,6 +19,8 @@
 pub mod gguf;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
+#[cfg(feature = "torch")]
+pub mod scan;
 #[cfg(feature = "sparse")]
 pub mod sparse;
 #[cfg(any(feature = "safetensors", feature = "gguf"))]

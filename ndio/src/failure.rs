@@ -121,20 +121,9 @@ fn verb_has_flags_of(text: &str) -> bool {
     text.contains("ndio ") || named.into_iter().all(|name| flags.iter().any(|flag| flag == name))
 }
 
-/// Escapes characters that would end the line, move the cursor, change colors or reorder text on a terminal.
+/// Escapes text for a terminal.
 pub(crate) fn escape_for_terminal(text: &str) -> String {
-    let needs_escape = |char: char| {
-        char.is_control()
-            || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        match needs_escape(char) {
-            true => shown.extend(char.escape_default()),
-            false => shown.push(char),
-        }
-    }
-    shown
+    ndarray_io::error::escape_invisible(text).into_owned()
 }
 
 /// Returns the help text in terms of this program's flags, if there is one.

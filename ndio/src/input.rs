@@ -13,6 +13,7 @@ use ndarray_io::{NpyFile, NpzFile, ReadOptions};
 
 use super::failure::{Failure, at, with_advice};
 use super::formats::Format;
+use super::growth;
 use super::remote;
 
 /// A file, a pipe, a folder of files that form one array, or an object in a store.
@@ -94,6 +95,7 @@ impl Input {
 
     fn of_bytes(name: PathBuf, bytes: Arc<dyn ReadAt>) -> Result<Self, Failure> {
         let first = read_up_to(&*bytes, 0, 16).map_err(|error| error.at_path(&name))?;
+        growth::add_input(bytes.size().unwrap_or(0));
         Ok(Self::new(name, InputContent::Bytes { bytes, first }))
     }
 
@@ -195,6 +197,12 @@ impl Input {
     /// Opens an archive.
     pub(crate) fn npz(&self, options: &ReadOptions) -> Result<NpzFile, Failure> {
         let opened = NpzFile::from_source_with(self.bytes()?, options);
+        Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
+    }
+
+    /// Opens what is left of an archive whose directory is damaged.
+    pub(crate) fn damaged_npz(&self, options: &ReadOptions) -> Result<NpzFile, Failure> {
+        let opened = NpzFile::salvage(self.bytes()?, options);
         Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
     }
 

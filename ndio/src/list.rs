@@ -7,9 +7,8 @@ use clap::Args;
 use ndarray_io_store::{StoreOptions, list};
 use serde_json::json;
 
-use super::failure::Failure;
+use super::failure::{Failure, escape_for_terminal};
 use super::remote::is_url;
-use super::terminal::EscapingWriter;
 
 /// List objects in a store: sizes and URLs
 #[derive(Args)]
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             let object = object?;
             match arguments.json {
                 true => writeln!(out, "{}", json!({"size": object.size(), "url": object.url()}))?,
-                false => writeln!(EscapingWriter(&mut *out), "{:>14}  {}", object.size(), object.url())?,
+                false => writeln!(out, "{:>14}  {}", object.size(), escape_for_terminal(object.url()))?,
             }
         }
     }

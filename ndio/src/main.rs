@@ -13,6 +13,7 @@ mod diff;
 mod exact;
 mod failure;
 mod formats;
+mod growth;
 mod info;
 mod input;
 mod join;
@@ -46,7 +47,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, is_broken_pipe, report};
-use terminal::{EscapingWriter, PipeCloseTolerantWriter, StdoutWriter};
+use terminal::{EscapingWriter, JsonWriter, PipeCloseTolerantWriter, StdoutWriter};
 
 /// The exit codes follow the convention of `diff`.
 const AFTER_HELP: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
@@ -109,7 +110,9 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, &mut PipeCloseTolerantWriter::new(out)),
+            Self::Info(arguments) => {
+                info::run(arguments, &mut PipeCloseTolerantWriter::new(&mut JsonWriter(out)))
+            }
             Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
@@ -129,10 +132,12 @@ impl Verb {
             Self::Verify(arguments) => {
                 verify::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
             }
-            Self::Scan(arguments) => scan::run(arguments, &mut PipeCloseTolerantWriter::new(out)),
+            Self::Scan(arguments) => {
+                scan::run(arguments, &mut PipeCloseTolerantWriter::new(&mut JsonWriter(out)))
+            }
             Self::Query(arguments) => query::run(arguments, &mut EscapingWriter(out)),
             #[cfg(feature = "remote")]
-            Self::Ls(arguments) => list::run(arguments, out),
+            Self::Ls(arguments) => list::run(arguments, &mut JsonWriter(out)),
             #[cfg(feature = "oracle")]
             Self::Json(arguments) => exact::run(arguments, out),
             Self::Completions(arguments) => manual::completions(arguments, out),

@@ -8,7 +8,7 @@ use ndarray_io::dtype::{Kind, LongDoubleFormat, Narrow, Scalar};
 use ndarray_io::options::DisplayOptions;
 
 use super::failure::Failure;
-use super::password;
+use super::{growth, password};
 
 /// How RA files are read
 #[derive(Args, Clone, Copy)]
@@ -55,6 +55,8 @@ pub(crate) struct Options {
     password: password::Arguments,
     #[command(flatten)]
     ra: RaReadOptions,
+    #[command(flatten)]
+    growth: growth::GrowthOptions,
 }
 
 static RA_OPTIONS: OnceLock<RaReadOptions> = OnceLock::new();
@@ -62,6 +64,7 @@ static NUMBER_OPTIONS: OnceLock<NumberOptions> = OnceLock::new();
 
 /// Sets the options for all further reads.
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
+    growth::set(arguments.growth);
     RA_OPTIONS.get_or_init(|| arguments.ra);
     NUMBER_OPTIONS.get_or_init(|| arguments.numbers);
     password::load(&arguments.password)

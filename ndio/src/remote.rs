@@ -35,12 +35,18 @@ pub(crate) fn display_name(path: &Path) -> String {
 mod store {
     use std::io;
 
+    use std::io::Write;
+    use std::sync::OnceLock;
+
     use ndarray_io::ReadOptions;
+    use ndarray_io::bytes::{LocalFile, ReadAt, ReadHints, Runs};
     use ndarray_io::dask::NpyStack;
+    use ndarray_io::error::ErrorKind;
     use ndarray_io_store::{Remote, UploadOptions};
 
     use super::{Arc, Failure, File, Path, PathBuf, RemoteObject};
-    use crate::failure::at;
+    use crate::failure::{at, escape_for_terminal};
+    use crate::input::SequentialReader;
     use crate::progress::{Progress, ProgressReader};
 
     fn remote(url: &Path) -> Result<Remote, Failure> {
@@ -57,7 +63,10 @@ mod store {
         let remote = remote(url)?;
         let name = remote.name().into();
         match remote.source() {
-            Ok(bytes) => Ok((name, RemoteObject::Bytes(bytes))),
+            Ok(bytes) => {
+                let bytes = CopiedIfNeeded { bytes, name: remote.name().into(), copy: OnceLock::new() };
+                Ok((name, RemoteObject::Bytes(Arc::new(bytes))))
+            }
             Err(error) if error.is_not_found() => {
                 let folder = Arc::new(remote);
                 match NpyStack::from_folder(Arc::clone(&folder), &ReadOptions::new()) {
@@ -66,6 +75,56 @@ mod store {
                 }
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An object that is copied before parts of it are read, if its server has no ranges.
+    #[derive(Debug)]
+    struct CopiedIfNeeded {
+        bytes: Arc<dyn ReadAt>,
+        name: PathBuf,
+        copy: OnceLock<LocalFile>,
+    }
+
+    impl CopiedIfNeeded {
+        fn source(&self) -> &dyn ReadAt {
+            self.copy.get().map_or(&self.bytes, |copy| copy as &dyn ReadAt)
+        }
+    }
+
+    impl ReadAt for CopiedIfNeeded {
+        fn read_at(&self, into: &mut [u8], offset: u64) -> ndarray_io::Result<usize> {
+            self.source().read_at(into, offset)
+        }
+
+        fn size(&self) -> ndarray_io::Result<u64> {
+            self.bytes.size()
+        }
+
+        fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> ndarray_io::Result<usize> {
+            self.source().read_parts(parts)
+        }
+
+        fn check(&self, runs: &Runs) -> ndarray_io::Result<()> {
+            match self.source().check(runs) {
+                Err(error) if matches!(error.kind(), ErrorKind::BadSource { .. }) => {
+                    let name = escape_for_terminal(&self.name.to_string_lossy());
+                    let len = self.size()?;
+                    let remark =
+                        format!("{name}: the server has no ranges: all {len} bytes are copied first");
+                    let _ = writeln!(io::stderr(), "ndio: {remark}"); // nothing can be done if stderr fails
+                    let copy = tempfile::tempfile()?;
+                    let all = SequentialReader::new(Arc::clone(&self.bytes));
+                    io::copy(&mut io::BufReader::with_capacity(1 << 20, all), &mut &copy)?;
+                    self.copy.get_or_init(|| LocalFile(copy));
+                    Ok(())
+                }
+                checked => checked,
+            }
+        }
+
+        fn hints(&self) -> ReadHints {
+            self.source().hints()
         }
     }
 

@@ -9,6 +9,7 @@ use ndarray_io::npy;
 
 use super::changes::Changes;
 use super::failure::{Failure, at};
+use super::growth;
 use super::input::Input;
 use super::join::normalize_axis;
 use super::output::{
@@ -82,6 +83,9 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     }
     refuse_stale_parts(&folder, &stem, &path_of, part_ends.len())?;
     let all = source.byte_len();
+    growth::add_input(all);
+    // A part has a header of 128 bytes at least.
+    growth::add_output(all.saturating_add(128 * part_ends.len() as u64))?;
     let mut progress = Progress::new();
     let mut from = 0;
     for (number, end) in part_ends.into_iter().enumerate() {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use ndarray_io::error::is_invisible;
+
 use super::failure::escape_for_terminal;
 
 /// An error of writing to standard output.
@@ -62,6 +64,35 @@ impl Write for EscapingWriter<'_> {
     }
 }
 
+/// JSON in which texts may have any characters: those that cannot be seen are escaped. Ends of lines are kept.
+pub(crate) struct JsonWriter<'a>(pub(crate) &'a mut dyn Write);
+
+impl Write for JsonWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Everything is written by `write!`, so that characters are complete.
+        let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0x7F;
+        if bytes.iter().all(is_plain) {
+            self.0.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
+        let mut text = String::with_capacity(bytes.len());
+        for char in String::from_utf8_lossy(bytes).chars() {
+            match is_invisible(char) && !(char.is_ascii() && char != '\u{7F}') {
+                true => {
+                    text.extend(char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")))
+                }
+                false => text.push(char),
+            }
+        }
+        self.0.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// The output of a verb whose exit code matters: the verb runs to its end even if the reader closes the pipe.
 pub(crate) struct PipeCloseTolerantWriter<'a> {
     out: &'a mut dyn Write,
@@ -105,5 +136,16 @@ mod tests {
         let mut out = Vec::new();
         write!(EscapingWriter(&mut out), "a\u{1b}[31mb\u{202e}\tü\nnext c\r\n").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31mb\\u{202e}\\tü\nnext c\\r\n");
+    }
+
+    #[test]
+    fn invisible_characters_in_json_are_escaped_without_loss() {
+        let text = "\u{1b}\u{7f}\u{9b}\u{ad}\u{61c}\u{2028}\u{202e}\u{feff}\u{e0041}\n\u{200d}é";
+        let mut out = Vec::new();
+        writeln!(JsonWriter(&mut out), "{}", serde_json::json!({ "a": text })).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(!out.trim_end().contains(is_invisible), "{out}");
+        let read: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(read["a"], text);
     }
 }

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::NpzFile;
 use ndarray_io::npz::NpzMember;
 
-use super::failure::{Failure, at, escape_for_terminal};
+use super::failure::{Failure, at, escape_for_terminal, report};
 use super::input::Input;
 use super::output::{Content, Output, already_exists_failure, folder_of, is_regular, is_same_file};
 use super::progress::Progress;
@@ -40,7 +41,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         return Err(format!("{}: members are written to a folder", name.display()).into());
     }
     let input = Input::open(&arguments.archive)?;
-    let archive = input.npz(&crate::reading::options())?;
+    let (archive, is_damaged) = open(&input)?;
     let members = archive.members();
     for wanted in &arguments.members {
         if !members.iter().any(|member| is_named(member, wanted)) {
@@ -62,18 +63,96 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         };
     check_folder(&arguments.output)?;
     // All is looked at before the first is written.
+    let wanted = members.iter().enumerate().filter(is_wanted);
+    let work = plan(wanted, arguments, &input, is_damaged)?;
+    let all = work.iter().fold(0, |all: u64, work| all.saturating_add(work.member.size()));
+    let mut progress = Progress::new();
+    let make_folder = |path: &Path| fs::create_dir_all(path).map_err(|error| at(path, error.into()));
+    // Where the last member ends that has been written: what is found within it is an archive in an archive.
+    let mut written_end = 0;
+    for Work { index, member, path, is_folder, is_existing } in work {
+        if is_damaged && member.range().start < written_end {
+            continue;
+        }
+        if is_folder {
+            make_folder(&path)?;
+            continue;
+        }
+        make_folder(&folder_of(&path))?;
+        // What was not there is made by no one else.
+        let copied = Output::new(&path, arguments.force && is_existing)?.write(
+            &mut io::sink(),
+            Content::Binary,
+            |sink| {
+                archive.copy_raw(index, sink)?;
+                Ok(())
+            },
+        );
+        match copied {
+            Err(failure) if is_damaged => {
+                report(&failure);
+                continue;
+            }
+            copied => copied?,
+        }
+        written_end = member.range().end;
+        progress.add(member.size(), all);
+        writeln!(out, "{}", escape_for_terminal(&path.to_string_lossy()))?;
+    }
+    Ok(u8::from(is_damaged))
+}
+
+/// Opens an archive. Of a damaged one, what is sound can be taken: each member has a header and a checksum of its own. Returns whether it
+/// is damaged.
+fn open(input: &Input) -> Result<(NpzFile, bool), Failure> {
+    let options = crate::reading::options();
+    let failure = match input.npz(&options) {
+        Ok(archive) => return Ok((archive, false)),
+        Err(failure) => failure,
+    };
+    match input.damaged_npz(&options) {
+        Ok(archive) if !archive.is_empty() => {
+            report(&failure);
+            Ok((archive, true))
+        }
+        _ => Err(failure),
+    }
+}
+
+/// A member that is written.
+struct Work<'a> {
+    index: usize,
+    member: &'a NpzMember,
+    path: PathBuf,
+    is_folder: bool,
+    is_existing: bool,
+}
+
+/// Decides where members are written, and checks that nothing is lost.
+fn plan<'a>(
+    wanted: impl Iterator<Item = (usize, &'a NpzMember)>,
+    arguments: &Unpack,
+    input: &Input,
+    is_damaged: bool,
+) -> Result<Vec<Work<'a>>, Failure> {
     let (mut work, mut paths) = (Vec::new(), BTreeSet::new());
-    for (index, member) in members.iter().enumerate().filter(is_wanted) {
+    for (index, member) in wanted {
         let path =
             arguments.output.join(member_path(member.file_name()).map_err(|failure| input.at(failure))?);
         // Archivers store a folder as an empty member.
         let is_folder = member.file_name().ends_with('/') && member.size() == 0;
+        // A folder of the archive may be a link here, which leads anywhere.
+        let folders = path.ancestors().skip(1).take_while(|folder| **folder != *arguments.output);
+        let is_link = |folder: &&Path| fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
+        if let Some(link) = folders.into_iter().find(is_link) {
+            return Err(at(link, "it is a link, through which members are not written".into()));
+        }
         // Two names may be one file, where case does not matter.
         let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if !is_folder && is_same_file(&path, &arguments.archive) {
             return Err(at(&path, "the archive itself would be replaced".into()));
         }
-        if !is_folder && !paths.insert(place) {
+        if !is_folder && !paths.insert(place) && !is_damaged {
             let name = member.file_name();
             return Err(
                 input.at(format!("several members are called '{name}'; --index selects one, counted from 0"))
@@ -86,36 +165,14 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         if !is_folder && !arguments.force && is_existing {
             return Err(already_exists_failure(&path));
         }
-        work.push((index, member, path, is_folder, is_existing));
+        work.push(Work { index, member, path, is_folder, is_existing });
     }
     let is_below = |path: &Path| path.ancestors().skip(1).any(|folder| paths.contains(folder));
-    if let Some((_, member, ..)) = work.iter().find(|(_, _, path, ..)| is_below(path)) {
-        return Err(
-            input.at(format!("the member '{}' is below another one, which is a file", member.file_name()))
-        );
+    if let Some(below) = work.iter().find(|work: &&Work<'_>| is_below(&work.path)) {
+        let name = below.member.file_name();
+        return Err(input.at(format!("the member '{name}' is below another one, which is a file")));
     }
-    let all = work.iter().fold(0, |all: u64, (_, member, ..)| all.saturating_add(member.size()));
-    let mut progress = Progress::new();
-    let make_folder = |path: &Path| fs::create_dir_all(path).map_err(|error| at(path, error.into()));
-    for (index, member, path, is_folder, is_existing) in work {
-        if is_folder {
-            make_folder(&path)?;
-            continue;
-        }
-        make_folder(&folder_of(&path))?;
-        // What was not there is made by no one else.
-        Output::new(&path, arguments.force && is_existing)?.write(
-            &mut io::sink(),
-            Content::Binary,
-            |sink| {
-                archive.copy_raw(index, sink)?;
-                Ok(())
-            },
-        )?;
-        progress.add(member.size(), all);
-        writeln!(out, "{}", escape_for_terminal(&path.to_string_lossy()))?;
-    }
-    Ok(0)
+    Ok(work)
 }
 
 fn is_named(member: &NpzMember, wanted: &str) -> bool {

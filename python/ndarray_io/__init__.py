@@ -195,7 +195,8 @@ def open(
 def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
     """Lists what :mod:`pickle` would look up to load the Python objects of a file: the member, the name, and whether the name is usual in data.
 
-    An empty list means that there is nothing but plain data. A name that is usual in data does not mean that the file is harmless.
+    What could not be looked at is in the list, too: as a name that begins with ``not looked at`` and is not usual. So an empty list
+    means that there are no objects. A name that is usual in data does not mean that the file is harmless.
     """
     return _native.scan(local(os.fsdecode(file)))
 

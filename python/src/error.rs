@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
 use ndarray_io::Error;
-use ndarray_io::error::{ErrorKind, Help, LimitKind};
+use ndarray_io::error::{ErrorKind, Help, LimitKind, escape_invisible};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -46,7 +46,15 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     };
     let made = make.call1(
         py,
-        (class, kind, error.to_string(), help, error.raw_os_error(), error.path(), error.member()),
+        (
+            class,
+            kind,
+            escape_invisible(&error.to_string()),
+            help,
+            error.raw_os_error(),
+            error.path(),
+            error.member(),
+        ),
     )?;
     Ok(PyErr::from_value(made.into_bound(py)))
 }

@@ -5,14 +5,15 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray_io::bytes::{InMemory, ReadAt};
+use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::Order;
-use ndarray_io::object::{Global, Pickle};
+use ndarray_io::object::Pickle;
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile, Result, npy};
+use ndarray_io_formats::scan::KnownFormats;
 use ndarray_io_store::Remote;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyEOFError;
@@ -382,59 +383,28 @@ pub(crate) fn load_pickle<'py>(
     pickle_from_bytes(py, pickle, |error| error, make, &reading)
 }
 
-/// Describes a name as `objects=` takes it.
-fn global_row(member: Option<&str>, global: Global<'_>) -> (Option<String>, String, bool) {
-    let name = format!("{}.{}", global.module(), global.name());
-    (member.map(str::to_owned), name, global.is_usual_in_data())
-}
-
-/// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.
+/// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data; and what was not
+/// looked at, as names that are not usual.
 #[pyfunction]
 pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String>, String, bool)>> {
     let reading = ReadArgs { allow_objects: true, ..ReadArgs::default() };
-    let (mut file, kind) = open_with_kind(py, &path, &reading)?;
+    let (file, _) = open_with_kind(py, &path, &reading)?;
     run(py, u64::MAX, |cancel| {
-        let options = reading.options(cancel);
-        let listed = |member: Option<&str>, array: &DynArray| -> Vec<_> {
-            array.globals().into_iter().map(|global| global_row(member, global)).collect()
-        };
-        // What is not an array of objects has the names of its pickle.
-        let of_npy = |member: Option<&str>, bytes: &[u8]| -> Result<Vec<_>> {
-            match NpyReader::new_with(bytes, &options).and_then(|mut reader| reader.read::<DynArray>()) {
-                Ok(array) => Ok(listed(member, &array)),
-                Err(error) if is_pickle_of_other_object(&error) => {
-                    let pickle = Pickle::from_bytes_with(pickle_after_header(bytes)?, &options)?;
-                    Ok(pickle.globals().map(|global| global_row(member, global)).collect())
-                }
-                Err(error) => Err(error),
-            }
-        };
-        match kind {
-            InputKind::Archive => {
-                let archive = NpzFile::new_with(file, &options)?;
-                let mut rows = Vec::new();
-                for (index, member) in archive.members().iter().enumerate() {
-                    if archive.holds_array(index)? && archive.peek(index)?.header.dtype().has_object() {
-                        rows.extend(of_npy(Some(member.file_name()), &archive.read_raw(index)?)?);
-                    }
-                }
-                Ok(rows)
-            }
-            InputKind::Npy => {
-                let bytes = read_whole(file)?;
-                match NpyReader::new_with(&bytes[..], &options)?.dtype().has_object() {
-                    true => of_npy(None, &bytes),
-                    false => Ok(Vec::new()),
-                }
-            }
-            InputKind::Pickle => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                let pickle = Pickle::from_bytes_with(&bytes, &options)?;
-                Ok(pickle.globals().map(|global| global_row(None, global)).collect())
-            }
-            InputKind::Ra => Ok(Vec::new()),
+        let scanned = ndarray_io::scan::scan(LocalFile(file), &reading.options(cancel), &[&KnownFormats])
+            .map_err(|error| error.at_path(&path))?;
+        let member = |name: String| Some(name).filter(|name| !name.is_empty());
+        let mut rows = Vec::new();
+        for pickle in scanned.pickles {
+            let names = pickle.names.into_iter().map(|name| (name.name, name.is_usual));
+            let codes = pickle.extension_codes.iter().map(|code| (format!("extension code {code}"), false));
+            rows.extend(
+                names.chain(codes).map(|(name, is_usual)| (member(pickle.member.clone()), name, is_usual)),
+            );
         }
-        .map_err(|error: Error| error.at_path(&path))
+        let unseen = scanned.unseen.into_iter();
+        rows.extend(
+            unseen.map(|unseen| (member(unseen.member), format!("not looked at: {}", unseen.reason), false)),
+        );
+        Ok(rows)
     })
 }

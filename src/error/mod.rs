@@ -14,6 +14,7 @@
 //! - [`Cancelled`](ErrorKind::Cancelled) if the progress callback of [`ReadOptions`](crate::ReadOptions::progress) cancels the operation.
 
 mod constructors;
+mod escape;
 mod file_kind;
 mod help;
 mod kind;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fmt, io};
 
+pub use escape::{escape_invisible, is_invisible};
 pub use file_kind::FileKind;
 pub use help::Help;
 pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};

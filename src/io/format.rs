@@ -98,13 +98,14 @@ impl ArrayFormat for Npy {
     const ALLOWS_TRAILING: bool = false;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
-        Ok(match (npy::parse_with(bytes, options.get_limits())?, options.get_raw_bytes_type()) {
-            (Parsed::Done(found, used), Some(narrow)) => {
-                let header = found.header.with_raw_bytes_as(narrow)?;
-                Parsed::Done(NpyHeader { header, ..found }, used)
-            }
-            (parsed, _) => parsed,
-        })
+        let Parsed::Done(mut found, used) = npy::parse_with(bytes, options.get_limits())? else {
+            return npy::parse_with(bytes, options.get_limits());
+        };
+        if let Some(narrow) = options.get_raw_bytes_type() {
+            found.header = found.header.with_raw_bytes_as(narrow)?;
+        }
+        found.header.check_empty_items()?;
+        Ok(Parsed::Done(found, used))
     }
 
     fn truncated(have: usize, need: usize) -> Error {

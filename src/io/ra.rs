@@ -41,6 +41,7 @@ impl ArrayFormat for Ra {
         if let Some(narrow) = options.get_raw_bytes_type().filter(|_| found.eltype != 4) {
             found.header = found.header.with_raw_bytes_as(narrow)?;
         }
+        found.header.check_empty_items()?;
         Ok(Parsed::Done(found, used))
     }
 

@@ -283,6 +283,20 @@ pub(super) struct Archive {
     end: zip::EndRecord,
 }
 
+/// Returns whether the line ends of an archive have been converted, judging by its beginning: all line feeds follow a carriage
+/// return, or, if bytes are missing, none does.
+fn has_converted_lines(archive_bytes: &mut ArchiveBytes<'_>, is_shorter: bool) -> Result<bool> {
+    const MAX_LEN: u64 = 1 << 20;
+    /// This number of line feeds rarely all follow a carriage return by chance.
+    const ENOUGH_FEEDS: usize = 3;
+    let len = archive_bytes.len()?.min(MAX_LEN);
+    let bytes = archive_bytes.read(0..len)?;
+    let feeds = memchr::memchr_iter(b'\n', &bytes).count();
+    let pairs = memchr::memmem::find_iter(&bytes, b"\r\n").count();
+    let is_longer = feeds >= ENOUGH_FEEDS && pairs == feeds;
+    Ok(FileKind::of(&bytes) == Some(FileKind::Zip) && (is_longer || is_shorter && feeds > 0 && pairs == 0))
+}
+
 /// Returns the error for a file without an end record, by its first bytes.
 fn not_an_archive(first: &[u8]) -> Error {
     if first.is_empty() {
@@ -296,8 +310,23 @@ fn not_an_archive(first: &[u8]) -> Error {
     error.with_help(Help::FinishArchive)
 }
 
+/// What reading finds in archives of which a program has converted the line ends.
+const CONVERTED_LINES: &str = ", as after a conversion of line ends";
+
 impl Archive {
     pub(super) fn load(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
+        Self::load_consistent(archive_bytes).map_err(|error| match error.kind() {
+            ErrorKind::Malformed { part: FilePart::Archive, reason, offset }
+                if has_converted_lines(archive_bytes, reason == zip::MISSING_BYTES).unwrap_or(false) =>
+            {
+                let reason = format!("{reason}{CONVERTED_LINES}");
+                ErrorKind::Malformed { part: FilePart::Archive, reason, offset: *offset }.into()
+            }
+            _ => error,
+        })
+    }
+
+    fn load_consistent(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
         // The last `MAX_TAIL_LEN` bytes contain the end record, even if the comment has the maximum length. A small
         // central directory is usually among these bytes too, so one read is enough.
         let len = archive_bytes.len()?;
@@ -314,11 +343,59 @@ impl Archive {
             Some(from) => zip::directory(&tail[from..][..end.directory_len as usize], &end)?, // the directory is within the tail
             None => zip::directory(&archive_bytes.read(range)?, &end)?,
         };
-        Ok(Self {
-            members: members.into_iter().map(NpzMember).collect(),
-            indices_by_name: OnceLock::new(),
-            end,
-        })
+        let archive = Self::of(members, end);
+        archive.check_other_places(archive_bytes, len)?;
+        Ok(archive)
+    }
+
+    fn of(members: Vec<Member>, end: zip::EndRecord) -> Self {
+        let members = members.into_iter().map(NpzMember).collect();
+        Self { members, indices_by_name: OnceLock::new(), end }
+    }
+
+    /// Returns an error if another program would take other records for those of the archive.
+    fn check_other_places(&self, archive_bytes: &mut ArchiveBytes<'_>, len: u64) -> Result<()> {
+        let refuse = |what: &str, place: u64| {
+            let start = self.end.directory_start;
+            let reason = format!(
+                "programs disagree on what it has: its directory is at byte {start}, and a {what} that does not belong to it is at byte {place}"
+            );
+            Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: Some(place) }.into())
+        };
+        for &(place, signature, what) in &self.end.other_places {
+            let is_within = place.checked_add(4).is_some_and(|end| end <= len);
+            if is_within && archive_bytes.read(place..place + 4)? == signature.to_le_bytes() {
+                return refuse(what, place);
+            }
+        }
+        /// Programs that read archives as they come search for the first member about so far.
+        const MAX_SEARCHED_LEN: u64 = 256 << 10;
+        let before = archive_bytes.read(0..self.prefix_len().min(MAX_SEARCHED_LEN))?;
+        match zip::find_record(&before) {
+            Some(place) => refuse("record", place as u64),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds members by their local headers, in an archive whose directory is damaged.
+    pub(super) fn of_local_headers(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
+        /// The largest local header: names and extra fields have at most 65,535 bytes each.
+        const MAX_HEADER_LEN: u64 = zip::LOCAL_HEADER_SIZE as u64 + 2 * 0xFFFF;
+        const WINDOW_LEN: u64 = 1 << 20;
+        let len = archive_bytes.len()?;
+        let (mut members, mut start): (Vec<Member>, u64) = (Vec::new(), 0);
+        let signature = zip::LOCAL_HEADER_SIGNATURE.to_le_bytes();
+        while start < len {
+            let window = archive_bytes.read(start..len.min(start + WINDOW_LEN + MAX_HEADER_LEN))?;
+            // What begins in the next window is found there.
+            let places = memchr::memmem::find_iter(&window, &signature);
+            for place in places.take_while(|place| (*place as u64) < WINDOW_LEN) {
+                let found = zip::local_member(&window[place..], start + place as u64);
+                members.extend(found.filter(|found| found.next_record_offset <= len));
+            }
+            start += WINDOW_LEN;
+        }
+        Ok(Self::of(members, zip::EndRecord::default()))
     }
 
     pub(super) fn members(&self) -> &[NpzMember] {

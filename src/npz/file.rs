@@ -122,6 +122,36 @@ impl NpzFile {
         Self::of(Arc::new(source), options)
     }
 
+    /// Opens what is left of an archive whose directory is damaged: members are found by their own headers.
+    ///
+    /// Reading a member verifies its checksum, as always. Members may be damaged, a member may be
+    /// [within](NpzMember::range) another one, as that of an archive in an archive, and those whose sizes follow their content
+    /// are not found.
+    ///
+    /// # Errors
+    ///
+    /// - Those of the source.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpzFile, NpzWriter, ReadOptions};
+    ///
+    /// let mut npz = NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    /// npz.add("x", &arr1(&[1.0, 2.0]))?;
+    /// let mut bytes = npz.finish()?.into_inner();
+    /// bytes.truncate(bytes.len() - 1);
+    /// assert!(NpzFile::from_source(InMemory(bytes.clone())).is_err());
+    /// let npz = NpzFile::salvage(InMemory(bytes), &ReadOptions::new())?;
+    /// assert_eq!(npz.read::<Array1<f64>>("x")?, arr1(&[1.0, 2.0]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn salvage<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+        let source: Arc<dyn ReadAt> = Arc::new(source);
+        let archive = Arc::new(Archive::of_local_headers(&mut member::whole_archive(&source))?);
+        Ok(Self { source, path: None, archive, options: options.clone() })
+    }
+
     fn of(source: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<Self> {
         let archive = Arc::new(Archive::load(&mut member::whole_archive(&source))?);
         Ok(Self { source, path: None, archive, options: options.clone() })
@@ -365,7 +395,8 @@ impl NpzFile {
         let named = |error: Error| error.at_member(&member.name);
         self.options.refuse_trailing_check().map_err(named)?;
         let check = || {
-            let found = member::peek(member::whole_archive(&self.source), member, &self.options)?.header;
+            let (found, _) = member::peek(member::whole_archive(&self.source), member, &self.options)?;
+            let found = found.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size { Err(transfer::truncated(&found, member.size)) } else { Ok(()) }
         };
@@ -430,6 +461,11 @@ impl NpzFile {
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
     pub fn peek(&self, member: impl MemberKey) -> Result<NpyHeader> {
+        self.peek_with_offset(member).map(|(header, _)| header)
+    }
+
+    /// Reads the header of an array, and returns where its elements begin in the member.
+    pub(crate) fn peek_with_offset(&self, member: impl MemberKey) -> Result<(NpyHeader, usize)> {
         let peek =
             || member::peek(member::whole_archive(&self.source), self.archive.get(member)?, &self.options);
         peek().map_err(|error| self.at_path(error))
@@ -614,6 +650,18 @@ impl NpzFile {
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
         let archive_bytes = || member::whole_archive(&self.source);
         member::verify_all(&self.archive, &self.options, archive_bytes).map_err(|error| self.at_path(error))
+    }
+
+    /// Returns how many bytes between a member and the next record belong to neither.
+    #[cfg(feature = "object")]
+    pub(crate) fn unaccounted_len(&self, index: usize) -> Result<u64> {
+        member::unaccounted_len(member::whole_archive(&self.source), self.archive.at(index)?)
+    }
+
+    /// Returns the number of bytes before the first record.
+    #[cfg(feature = "object")]
+    pub(crate) fn prefix_len(&self) -> u64 {
+        self.archive.prefix_len()
     }
 
     fn at_path(&self, error: Error) -> Error {

@@ -18,6 +18,7 @@ use crate::io::change::{create_unnamed_file, temporary_folder};
 use crate::io::{self, FromPayload, Npy, NpyReader};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
+use crate::progress::ProgressReporter;
 use crate::shape::Order;
 use crate::transfer::{self, PackedBlocks, Source, UnpackReader, truncated_archive};
 use crate::zip::{self, Member, Method};
@@ -51,15 +52,13 @@ pub(super) fn read_into_bytes(
     })
 }
 
-/// Reads a member's header, usually with a single read of the archive.
+/// Reads a member's header, usually with a single read of the archive. Also returns where the elements begin.
 pub(super) fn peek(
     archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
-) -> Result<NpyHeader> {
-    with_beginning(archive_bytes, member, options, &|source| {
-        io::read_header::<Npy>(source, options).map(|(found, _)| found)
-    })
+) -> Result<(NpyHeader, usize)> {
+    with_beginning(archive_bytes, member, options, &|source| io::read_header::<Npy>(source, options))
 }
 
 /// Returns whether a member's content begins as NPY files do.
@@ -114,7 +113,9 @@ fn with_content_before<T>(
     options: &ReadOptions,
     look: &dyn Fn(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let content = content_offset(&mut archive_bytes, member)?;
+    // What follows the content is of interest once the content is read.
+    let record = read_local_record(&mut archive_bytes, member)?;
+    let content = zip::checked_content_offset(&record, member)?;
     let unpacker = match decoder_for(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make()?),
@@ -164,6 +165,10 @@ pub(super) fn stream<T>(
     let mut read = || {
         let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, options)?;
+        // Of a compressed member, nothing can be read without all before it.
+        if member.is_encrypted() || member.method != Method::Stored {
+            options.get_limits().check_payload(member.size)?;
+        }
         let read = |source: &mut Source<'_>| {
             let call = call.take().ok_or_else(truncated_archive)?; // it is called once: the stream has one beginning
             let mut content = SourceAsRead(&mut *source);
@@ -207,9 +212,11 @@ pub(super) fn copy_raw(
     writer: &mut dyn Write,
 ) -> Result<u64> {
     options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
+    let options = options.with_monotonic_progress();
     // `read_verified` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
     // the first one has written.
     let mut written = 0;
+    let progress = ProgressReporter::new(options.get_progress(), member.size);
     let mut copy = |source: &mut Source<'_>| {
         source.skip(written)?; // skip what an earlier call has written
         let mut block = vec![0; transfer::BLOCK_LEN];
@@ -222,10 +229,11 @@ pub(super) fn copy_raw(
             }
             writer.write_all(&block[..count])?;
             written += count as u64;
+            progress.add(count)?;
         }
         Ok(())
     };
-    read_verified(archive_bytes, member, options, &mut copy)?;
+    read_verified(archive_bytes, member, &options, &mut copy)?;
     Ok(written)
 }
 
@@ -238,7 +246,9 @@ pub(super) fn verify(
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Vec<Remark>> {
-    let options = options.clone().allow_trailing(true);
+    let options = options.with_monotonic_progress().allow_trailing(true);
+    options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
+    let progress = ProgressReporter::new(options.get_progress(), member.size);
     let (mut remarks, index) = match zip::block_index(member) {
         Ok(index) => (vec![], Some(index)),
         Err(NoIndex::Absent) => (vec![], None),
@@ -246,14 +256,16 @@ pub(super) fn verify(
         Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
     };
     if index.is_none() && member.method != Method::Zstd {
-        read_verified(archive_bytes, member, &options, &mut |_| Ok(()))?;
+        read_verified(archive_bytes, member, &options, &mut |source| discard(source, &progress))?;
         return Ok(remarks);
     }
     let verify = || -> Result<Vec<Remark>> {
         let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, &options)?;
         let Decoder::Own(make) = decoder_for(member)? else {
-            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, &mut |_| Ok(()))?;
+            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, &mut |source| {
+                discard(source, &progress)
+            })?;
             return Ok(remarks);
         };
         let threads = options.get_threads();
@@ -265,8 +277,8 @@ pub(super) fn verify(
             _ => None,
         };
         let mut compare = |source: &mut Source<'_>| match &blocks {
-            Some(blocks) => blocks.compare(source, threads),
-            None => Ok(()),
+            Some(blocks) => blocks.compare(source, threads).and_then(|()| progress.add(member.size as usize)),
+            None => discard(source, &progress),
         };
         let has_more_frames = read_verified_sequentially(
             &mut archive_bytes.reborrow(),
@@ -286,6 +298,20 @@ pub(super) fn verify(
     verify().map_err(|error| error.at_member(&member.name))
 }
 
+/// Reads a source to its end, and says how far it is.
+fn discard(source: &mut Source<'_>, progress: &ProgressReporter) -> Result<()> {
+    if !progress.is_enabled() {
+        return Ok(()); // what is not read here is read when the checksum is computed
+    }
+    let mut block = vec![0; transfer::BLOCK_LEN];
+    loop {
+        match source.fill(&mut block)? {
+            0 => return Ok(()),
+            count => progress.add(count)?,
+        }
+    }
+}
+
 /// Verifies all members, and returns each remark with the index of its member.
 pub(super) fn verify_all<'a>(
     archive: &Archive,
@@ -293,9 +319,12 @@ pub(super) fn verify_all<'a>(
     archive_bytes: impl Fn() -> ArchiveBytes<'a>,
 ) -> Result<Vec<(usize, Remark)>> {
     check_total_expansion(archive.members().iter(), options)?;
-    let mut remarks = Vec::new();
+    let all = archive.members().iter().fold(0, |all: u64, member| all.saturating_add(member.size()));
+    let (mut remarks, mut before) = (Vec::new(), 0);
     for index in 0..archive.members().len() {
-        let found = verify(archive_bytes(), archive.at(index)?, options)?;
+        let member = archive.at(index)?;
+        let found = verify(archive_bytes(), member, &options.with_progress_of_part(before, all))?;
+        before += member.size;
         remarks.extend(found.into_iter().map(|remark| (index, remark)));
     }
     Ok(remarks)
@@ -355,9 +384,36 @@ pub(super) fn check_total_expansion<'m>(
     options.get_limits().check_expansion(size, packed)
 }
 
-/// Checks a member's local header, and returns the offset of its content.
+/// Checks a member's local header and what follows its content, and returns the offset of the content.
 fn content_offset(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    read_local_record(archive_bytes, member).and_then(|record| zip::checked_content_offset(&record, member))
+    let record = read_local_record(archive_bytes, member)?;
+    let content = zip::checked_content_offset(&record, member)?;
+    /// More than a data descriptor has.
+    const WINDOW_LEN: u64 = 64 << 10;
+    let mut start = content + member.packed;
+    while start < member.next_record_offset {
+        let end = member.next_record_offset.min(start + WINDOW_LEN);
+        let rest = archive_bytes.read(start..end)?;
+        let is_first = start == content + member.packed;
+        zip::check_after_content(if is_first { &record } else { &[] }, &rest, member)?;
+        // A signature may be in two windows.
+        start = if end == member.next_record_offset { end } else { end - 3 };
+    }
+    Ok(content)
+}
+
+/// Returns how many bytes between a member and the next record belong to neither.
+#[cfg(feature = "object")]
+pub(super) fn unaccounted_len(mut archive_bytes: ArchiveBytes<'_>, member: &Member) -> Result<u64> {
+    let read = |archive_bytes: &mut ArchiveBytes<'_>| {
+        let content = content_offset(archive_bytes, member)?;
+        let record = read_local_record(archive_bytes, member)?;
+        let (start, end) = (content + member.packed, member.next_record_offset);
+        let rest = archive_bytes.read(start..end.min(start + zip::MAX_DESCRIPTOR_LEN))?;
+        let after = zip::after_content(&record, &rest, member)?.len();
+        Ok(end - start - (rest.len() - after) as u64)
+    };
+    read(&mut archive_bytes).map_err(|error: crate::error::Error| error.at_member(&member.name))
 }
 
 /// Like `content_offset`, but fails if the member is encrypted.

@@ -220,6 +220,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// ```
     pub fn peek(&mut self, member: impl MemberKey) -> Result<NpyHeader> {
         member::peek(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options)
+            .map(|(header, _)| header)
     }
 
     /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.

@@ -701,6 +701,7 @@ impl NpyFile {
     /// Opens the array of these elements, at the beginning of bytes.
     pub(crate) fn of_elements(bytes: SharedRegion, header: Header, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
+        header.check_empty_items()?;
         let descr = header.dtype().to_string();
         let found = NpyHeader { header, version: Version::V1, descr };
         let file = Self::of(bytes, (found, 0), options)?;

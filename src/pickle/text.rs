@@ -1,7 +1,7 @@
 //! Strings and numbers of protocol 0, which are text: literals with escapes, and digits.
 
 use super::Atom;
-use super::opcode::{FLOAT, INT};
+use super::opcode::{FLOAT, GET, INT, LONG, PUT};
 
 /// Decodes a Python 2 string literal, including its quotes, into bytes.
 pub(crate) fn decode_string_literal(literal: &[u8]) -> Option<Vec<u8>> {
@@ -59,19 +59,43 @@ pub(super) fn number(opcode: u8, line: &[u8]) -> Option<Option<Atom<'static>>> {
             let number = std::str::from_utf8(line).ok()?.trim().parse().ok()?;
             Some(Some(Atom::Float(number)))
         }
-        (_, line) => Some(digits(line)?.parse().ok().map(Atom::Int)),
+        _ => {
+            let (digits, radix) = digits(opcode, line)?;
+            let number = i64::from_str_radix(&digits, radix).ok();
+            // Two characters that mean 0 or 1 are a bool for one of Python's unpicklers, and a number for the other.
+            let is_ambiguous = opcode == INT && line.len() == 2 && matches!(number, Some(0 | 1));
+            (!is_ambiguous).then(|| number.map(Atom::Int))
+        }
     }
 }
 
-/// Returns the sign and digits of an integer, without the `L` that Python 2 appends.
-pub(crate) fn digits(line: &[u8]) -> Option<&str> {
-    let digits = std::str::from_utf8(line).ok()?.trim();
-    let digits = digits.strip_suffix('L').unwrap_or(digits);
-    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
-    // Python's unpicklers disagree about a leading zero: one takes the number for octal, the other refuses it. Zero is zero.
-    let is_octal = unsigned.starts_with('0') && !unsigned.trim_start_matches('0').is_empty();
-    (!is_octal && !unsigned.is_empty() && unsigned.bytes().all(|digit| digit.is_ascii_digit()))
-        .then_some(digits)
+/// Returns the sign and digits of an integer, and its radix: by a prefix as in Python's source code, but 10 for a number of the memo.
+/// Underscores between digits are left out, and so is the `L` at the end of a [`LONG`].
+pub(crate) fn digits(opcode: u8, line: &[u8]) -> Option<(String, u32)> {
+    let line = if opcode == LONG { line.strip_suffix(b"L").unwrap_or(line) } else { line };
+    let text = std::str::from_utf8(line).ok()?;
+    let text = text.trim_matches(|char: char| char.is_ascii_whitespace() || char == '\x0B');
+    let (is_negative, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let has_prefix = !matches!(opcode, GET | PUT);
+    let (radix, digits) = match unsigned.as_bytes() {
+        [b'0', b'x' | b'X', ..] if has_prefix => (16, &unsigned[2..]),
+        [b'0', b'o' | b'O', ..] if has_prefix => (8, &unsigned[2..]),
+        [b'0', b'b' | b'B', ..] if has_prefix => (2, &unsigned[2..]),
+        // Python's unpicklers disagree about a leading zero: one takes the number for octal, the other refuses it. Zero is zero.
+        [b'0', ..] if has_prefix && unsigned.bytes().any(|digit| !matches!(digit, b'0' | b'_')) => {
+            return None;
+        }
+        _ => (10, unsigned),
+    };
+    // An underscore is between two digits, or between the prefix and a digit.
+    let digits = if radix == 10 { digits } else { digits.strip_prefix('_').unwrap_or(digits) };
+    let is_valid =
+        digits.split('_').all(|part| !part.is_empty() && part.chars().all(|digit| digit.is_digit(radix)));
+    let sign = if is_negative { "-" } else { "" };
+    is_valid.then(|| (format!("{sign}{}", digits.replace('_', "")), radix))
 }
 
 /// Decodes Latin-1 with `\uXXXX` and `\UXXXXXXXX` to UTF-8, which may contain surrogates.
@@ -118,7 +142,24 @@ pub(crate) fn push_utf8(code: u32, utf8: &mut Vec<u8>) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode_raw_unicode, decode_string_literal};
+    use super::{Atom, decode_raw_unicode, decode_string_literal, digits, number};
+    use crate::pickle::opcode::{GET, INT, LONG};
+
+    /// The expected results are those of `pickle.loads` in Python 3.11, and of its unpickler in Python where they differ.
+    #[test]
+    fn integers_are_read_as_in_python() {
+        for (text, expected) in
+            [("0x10", 16), ("-0X_1f", -31), ("1_0", 10), ("0b11", 3), ("0o17", 15), (" +5 ", 5), ("000", 0)]
+        {
+            assert_eq!(number(INT, text.as_bytes()), Some(Some(Atom::Int(expected))), "{text}");
+        }
+        for wrong in ["1__0", "_1", "1_", "0x", "010", "", "5L", "+ 5", "+1", "0xg", "0_x1"] {
+            assert_eq!(number(INT, wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(digits(LONG, b"0x10L"), Some(("10".into(), 16)));
+        assert_eq!(digits(GET, b"0_07"), Some(("007".into(), 10)));
+        assert_eq!(digits(GET, b"0x7"), None);
+    }
 
     /// The expected results are those of `pickle.loads` in Python 3.12.
     #[test]

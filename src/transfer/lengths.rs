@@ -2,10 +2,8 @@
 
 use super::source::Source;
 use super::truncated;
-use crate::dtype::DType;
-use crate::error::{LimitKind, Result};
+use crate::error::Result;
 use crate::header::Header;
-use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
 
@@ -30,18 +28,4 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
         Some(have) if have < bytes => Err(truncated(header, have)),
         _ => Ok(bytes),
     }
-}
-
-/// Fails if items of 0 bytes are more than what is made of them may be.
-pub(super) fn check_empty_items(header: &Header) -> Result<()> {
-    if header.dtype().item_size() > 0 {
-        return Ok(());
-    }
-    // Items of 0 bytes need memory once they are decoded; in a subarray, each of its elements does.
-    let within = match header.dtype() {
-        DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
-        _ => 1,
-    };
-    let items = header.len().saturating_mul(within);
-    limits::check(LimitKind::EmptyItems, items, Limits::EMPTY_ITEMS as u64)
 }

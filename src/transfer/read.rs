@@ -5,7 +5,7 @@ use ndarray::ArrayViewMutD;
 use super::append::read_rest;
 use super::convert_items::{convert_items, convert_stream};
 use super::items::{PositionedItems, for_each_block, read_by_decoder};
-use super::lengths::{check_empty_items, checked_len_and_reporter};
+use super::lengths::checked_len_and_reporter;
 use super::opaque::read_opaque;
 use super::parallel::{for_each_parallel, piece_len};
 use super::scatter::read_strided;
@@ -59,9 +59,6 @@ pub(crate) fn read_into<'i, T: ReadableElement + 'i>(
         _ => {}
     }
     let (_, reporter) = checked_len_and_reporter(source, header, options)?;
-    if matches!(plan, ReadPlan::Converted(..)) {
-        check_empty_items(header)?;
-    }
     let target = match (plan.of_bytes(), target) {
         (Some((bitwise, conversion)), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {
@@ -168,10 +165,7 @@ fn load_elements(
 ) -> Result<()> {
     let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     let (len, bytes) = match (load, memory.item_size()) {
-        (Load::Converted(_), item) => {
-            check_empty_items(header)?;
-            (header.count(), header.count().saturating_mul(item))
-        }
+        (Load::Converted(_), item) => (header.count(), header.count().saturating_mul(item)),
         (Load::Bytes { .. }, 0) => (header.count(), 0),
         // Of words, the last one may be incomplete.
         (Load::Bytes { .. }, item) => (bytes.div_ceil(item), bytes),

@@ -2,8 +2,8 @@
 //!
 //! To read an archive, pass its last bytes to [`find_end`], which locates the central directory, and pass the
 //! central directory to [`directory`]. When a member is opened, [`checked_content_offset`] compares its local header
-//! with the directory: the name, method, sizes and checksum must agree. If the sizes and checksum follow the
-//! content in a data descriptor, the descriptor is ignored, since the content itself is checked.
+//! with the directory: the name, method, sizes and checksum must agree. So must those of a data descriptor
+//! ([`check_after_content`]), since programs that read archives as they come know nothing else.
 
 mod name;
 mod parse;
@@ -13,9 +13,11 @@ use std::fmt;
 
 use parse::DIRECTORY_RECORD_SIZE;
 pub(crate) use parse::{
-    EndRecord, LOCAL_HEADER_SIZE, MAX_TAIL_LEN, block_index, checked_content_offset, directory, extra_len,
-    find_end, preserved_fields,
+    EndRecord, LOCAL_HEADER_SIZE, MAX_TAIL_LEN, MISSING_BYTES, block_index, check_after_content,
+    checked_content_offset, directory, extra_len, find_end, find_record, local_member, preserved_fields,
 };
+#[cfg(feature = "object")]
+pub(crate) use parse::{MAX_DESCRIPTOR_LEN, after_content};
 pub(crate) use write::{
     MADE_BY, SizesLocation, ZIP64_VERSION, block_index_field, descriptor, directory_end, directory_record,
     extra_fields_fit, local_record, local_record_patches,
@@ -212,13 +214,16 @@ const PATCH_FLAG: u16 = 1 << 5;
 const STRONGLY_ENCRYPTED_FLAG: u16 = 1 << 6;
 pub(crate) const UTF8_FLAG: u16 = 1 << 11;
 
-const LOCAL_HEADER_SIGNATURE: u32 = 0x0403_4B50;
+pub(crate) const LOCAL_HEADER_SIGNATURE: u32 = 0x0403_4B50;
 const DIRECTORY_RECORD_SIGNATURE: u32 = 0x0201_4B50;
+const DESCRIPTOR_SIGNATURE: u32 = 0x0807_4B50;
 const END_SIGNATURE: u32 = 0x0605_4B50;
 const END64_SIGNATURE: u32 = 0x0606_4B50;
 const LOCATOR64_SIGNATURE: u32 = 0x0706_4B50;
 /// The Zip64 extra field, which contains 64-bit sizes and offsets.
 const ZIP64_FIELD: u16 = 1;
+/// The extra field with the name in UTF-8, of programs that store another one.
+const UNICODE_NAME_FIELD: u16 = 0x7075;
 /// The extra field with the block index of a member. See `docs/internals/block-index.md`.
 const BLOCK_INDEX_FIELD: u16 = u16::from_le_bytes(*b"nd");
 /// The padding extra field, with the identifier that Android's tools use for it.

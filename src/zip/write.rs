@@ -130,7 +130,7 @@ pub(crate) fn local_record_patches(member: &Member) -> [(u64, Vec<u8>); 2] {
 
 /// Encodes the data descriptor that follows a member's content.
 pub(crate) fn descriptor(member: &Member, sizes: SizesLocation) -> Vec<u8> {
-    let record = RecordBuilder::default().u32(0x0807_4B50).u32(member.crc);
+    let record = RecordBuilder::default().u32(super::DESCRIPTOR_SIGNATURE).u32(member.crc);
     match sizes {
         SizesLocation::Descriptor32 => {
             record.u32(saturating_u32(member.packed)).u32(saturating_u32(member.size)).0

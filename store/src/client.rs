@@ -1,5 +1,6 @@
 //! The client of HTTP: one for all stores with equal options, with TLS of its own, and redirects that give nothing away.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,8 +9,10 @@ use http::header::{
     IF_UNMODIFIED_SINCE, LOCATION, RANGE,
 };
 use http::{Method, StatusCode};
+use hyper_util::client::legacy::connect::HttpInfo;
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientConfigKey, ClientOptions};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls_platform_verifier::Verifier;
@@ -29,19 +32,20 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) fn shared_client(
     options: &ClientOptions,
     certificates: &[String],
+    is_public_only: bool,
 ) -> object_store::Result<reqwest::Client> {
     /// The maximum number of shared clients.
     ///
     /// Programs use few configurations; a program that creates them in a loop must not leak clients.
     const MAX_CLIENTS: usize = 16;
     static CLIENTS: Mutex<Vec<(String, reqwest::Client)>> = Mutex::new(Vec::new());
-    let key = format!("{} {options:?} {certificates:?}", std::process::id());
+    let key = format!("{} {options:?} {certificates:?} {is_public_only}", std::process::id());
     let kept = || CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, client)) = kept().iter().find(|(known, _)| *known == key) {
         return Ok(client.clone());
     }
     // Created without holding the lock, which would make other threads wait.
-    let client = build_client(options, certificates)
+    let client = build_client(options, certificates, is_public_only)
         .map_err(|source| object_store::Error::Generic { store: "HTTP", source })?;
     let mut kept = kept();
     if kept.len() == MAX_CLIENTS {
@@ -51,7 +55,11 @@ pub(crate) fn shared_client(
     Ok(client)
 }
 
-fn build_client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::Client, BoxError> {
+fn build_client(
+    options: &ClientOptions,
+    certificates: &[String],
+    is_public_only: bool,
+) -> Result<reqwest::Client, BoxError> {
     let text = |key: ClientConfigKey| options.get_config_value(&key);
     let is_set = |key: ClientConfigKey| text(key).is_some_and(|text| is_true(&text));
     let time = |key: ClientConfigKey| -> Result<Option<Duration>, BoxError> {
@@ -86,6 +94,10 @@ fn build_client(options: &ClientOptions, certificates: &[String]) -> Result<reqw
         .referer(false)
         .https_only(!allows_http)
         .tls_backend_preconfigured(tls_config(certificates, is_http1, allows_http)?);
+    // What a name leads to is judged when it is connected to: it may be something else than a moment before.
+    if is_public_only {
+        builder = builder.dns_resolver(Arc::new(PublicAddresses));
+    }
     if let Some(time) = time(ClientConfigKey::Timeout)? {
         builder = builder.timeout(time);
     }
@@ -150,27 +162,104 @@ fn tls_config(
     Ok(config)
 }
 
+/// The clients with which a request is sent.
+pub(crate) trait Clients {
+    /// Returns whether an address is one that anyone can reach.
+    fn is_public(&self, address: IpAddr) -> bool;
+
+    fn client(&self) -> Result<reqwest::Client, HttpError>;
+
+    /// Returns a client that connects to public addresses only, as far as names lead to them.
+    fn public_client(&self) -> Result<reqwest::Client, HttpError>;
+}
+
 /// Sends a request, and follows where the server redirects it.
 ///
-/// Another host gets only headers that say what is wanted, and no credentials of any kind.
+/// Another host gets only headers that say what is wanted, and no credentials of any kind. A server at a public address cannot redirect
+/// to one that only this machine or its network can reach.
 pub(crate) async fn send_following_redirects(
-    client: &reqwest::Client,
+    clients: &impl Clients,
     mut request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
     /// The maximum number of redirects, as in other programs.
     const MAX_REDIRECTS: usize = 10;
+    let refused = |text: String| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(text));
+    let mut client = clients.client()?;
+    let mut is_from_public = false;
     for _ in 0..MAX_REDIRECTS {
         let original = request.clone();
         let response = client.call(request).await?;
-        match redirect_request(original, &response) {
-            None => return Ok(response),
-            Some(next) => request = next,
+        // Of a proxy, which connects in place of this machine, it is the proxy's.
+        let address = response.extensions().get::<HttpInfo>().map(|info| info.remote_addr().ip());
+        let Some(next) = redirect_request(original, &response) else { return Ok(response) };
+        if !is_from_public && address.is_some_and(|address| clients.is_public(address)) {
+            is_from_public = true;
+            client = clients.public_client()?;
         }
+        let host = next.uri().host().unwrap_or_default();
+        let literal = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        if is_from_public && literal.is_ok_and(|address| !clients.is_public(address)) {
+            return Err(refused(format!("the server redirects to {host}, which is a private address")));
+        }
+        request = next;
     }
-    Err(HttpError::new(
-        HttpErrorKind::Unknown,
-        std::io::Error::other(format!("more than {MAX_REDIRECTS} redirects")),
-    ))
+    Err(refused(format!("more than {MAX_REDIRECTS} redirects")))
+}
+
+/// Resolves names to public addresses.
+struct PublicAddresses;
+
+impl Resolve for PublicAddresses {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let name = name.as_str().to_owned();
+            let found = tokio::net::lookup_host((&*name, 0)).await?;
+            let found: Vec<_> = found.filter(|address| is_public(address.ip())).collect();
+            if found.is_empty() {
+                return Err(format!("the server redirects to {name}, which has no public address").into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Whether an address is neither private nor this machine's nor of its network.
+pub(crate) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            // 100.64.0.0/10 is shared by the customers of a provider.
+            let is_shared = a == 100 && b & 0xC0 == 64;
+            // Those of a network's own protocols, of tests of networks, and for uses to come.
+            let is_special = a == 192 && b == 0 && c == 0 || a == 198 && b & 0xFE == 18 || a >= 240;
+            !(address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_multicast()
+                || a == 0
+                || is_shared
+                || is_special)
+        }
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(inner) => is_public(IpAddr::V4(inner)),
+            None => {
+                !(address.is_loopback()
+                    || address.is_unspecified()
+                    || address.is_multicast()
+                    || address.is_unique_local()
+                    || address.is_unicast_link_local()
+                    // Addresses of IPv4 that something translates, and those of a site, which are no longer used.
+                    || matches!(
+                        address.segments(),
+                        [0, 0, 0, 0, 0, 0, ..]
+                            | [0x64, 0xFF9B, ..]
+                            | [0x2001, 0, ..]
+                            | [0x2002, ..]
+                            | [0xFEC0..=0xFEFF, ..]
+                    ))
+            }
+        },
+    }
 }
 
 /// Returns the request that a response asks for, if it asks for one.
@@ -208,4 +297,99 @@ fn headers_without_credentials(headers: &HeaderMap) -> HeaderMap {
         RANGE,
     ];
     kept.into_iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{IpAddr, TcpListener};
+
+    use object_store::client::{HttpError, HttpRequest, HttpRequestBody};
+
+    use super::{Clients, build_client, is_public, send_following_redirects};
+
+    /// The examples of the registries of special addresses (RFC 6890 and its successors).
+    #[test]
+    fn private_addresses_are_not_public() {
+        let all = [
+            "0.0.0.0",
+            "10.0.0.1",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.169.254",
+            "172.31.255.255",
+            "192.168.1.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "192.0.0.8",
+            "198.19.0.1",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "fc00::1",
+            "fe80::1",
+            "ff02::1",
+            "64:ff9b::7f00:1",
+        ];
+        for address in all {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+        for address in ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111"] {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    /// Takes 127.0.0.2 for public.
+    struct Pretending;
+
+    impl Clients for Pretending {
+        fn is_public(&self, address: IpAddr) -> bool {
+            address == IpAddr::from([127, 0, 0, 2])
+        }
+
+        fn client(&self) -> Result<reqwest::Client, HttpError> {
+            let options = object_store::ClientOptions::new().with_allow_http(true);
+            Ok(build_client(&options, &[], false).unwrap())
+        }
+
+        fn public_client(&self) -> Result<reqwest::Client, HttpError> {
+            let options = object_store::ClientOptions::new().with_allow_http(true);
+            Ok(build_client(&options, &[], true).unwrap())
+        }
+    }
+
+    /// Answers one request on a loopback address, and returns where it listens.
+    fn answer_once(address: &str, answer: String) -> u16 {
+        let listener = TcpListener::bind((address, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        port
+    }
+
+    #[cfg(target_os = "linux")] // elsewhere, 127.0.0.2 is not an address of the machine
+    #[test]
+    fn public_server_cannot_redirect_to_private_address() {
+        let send = |from: &str, to: &str| {
+            let target = answer_once("127.0.0.1", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".into());
+            let moved =
+                format!("HTTP/1.1 302 Found\r\nLocation: http://{to}:{target}/\r\nContent-Length: 0\r\n\r\n");
+            let port = answer_once(from, moved);
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            *request.uri_mut() = format!("http://{from}:{port}/").parse().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            runtime.block_on(send_following_redirects(&Pretending, request))
+        };
+        for to in ["127.0.0.1", "localhost"] {
+            let error = send("127.0.0.2", to).unwrap_err();
+            let causes =
+                std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+            assert!(causes.map(|cause| cause.to_string()).any(|text| text.contains(to)), "{error:?}");
+        }
+        assert_eq!(send("127.0.0.1", "localhost").unwrap().status(), 200);
+    }
 }

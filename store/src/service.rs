@@ -1,11 +1,13 @@
 //! An HTTP layer below the store: literal names, upload conditions, and responses that ignore ranges.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::ready;
 use futures_util::stream::{BoxStream, Stream};
 use futures_util::{StreamExt, TryStreamExt};
 use http::header::{
@@ -23,7 +25,7 @@ use object_store::client::{
     HttpService,
 };
 
-use crate::client::{send_following_redirects, shared_client};
+use crate::client::{Clients, is_public, send_following_redirects, shared_client};
 
 /// The path of an object whose name `object_store` would change; this layer puts the name in its place. Of letters only: nothing
 /// encodes them.
@@ -95,7 +97,8 @@ impl std::fmt::Debug for RequestExtras {
 
 impl HttpConnector for RequestExtras {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let process_client = Mutex::new((std::process::id(), shared_client(options, &self.certificates)?));
+        let process_client =
+            Mutex::new((std::process::id(), shared_client(options, &self.certificates, false)?));
         Ok(HttpClient::new(Service { process_client, options: options.clone(), extras: self.clone() }))
     }
 }
@@ -108,13 +111,22 @@ struct Service {
     extras: RequestExtras,
 }
 
-impl Service {
+impl Clients for Service {
+    fn is_public(&self, address: IpAddr) -> bool {
+        is_public(address)
+    }
+
+    fn public_client(&self) -> Result<reqwest::Client, HttpError> {
+        let client = shared_client(&self.options, &self.extras.certificates, true);
+        client.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
+    }
+
     /// Returns the client of this process: one that was forked may not use the connections of its parent.
     fn client(&self) -> Result<reqwest::Client, HttpError> {
         let mut process_client = self.process_client.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
         if process_client.0 != process {
-            let own = shared_client(&self.options, &self.extras.certificates);
+            let own = shared_client(&self.options, &self.extras.certificates, false);
             let own = own.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             std::mem::forget(std::mem::replace(&mut *process_client, (process, own)));
         }
@@ -156,13 +168,21 @@ impl HttpService for Service {
                 signed.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             }
         }
-        let (end, is_reading) = (prefix_end(&request), request.method() == Method::GET);
-        let response = send_following_redirects(&self.client()?, request).await?;
-        if extras.method_override.is_some() && response.status().is_success() {
+        let (end, method) = (prefix_end(&request), request.method().clone());
+        let is_object = request.headers().contains_key(RANGE);
+        let response = send_following_redirects(self, request).await?;
+        if method == Method::HEAD {
+            return Ok(response); // it has no body
+        }
+        if !response.status().is_success() {
+            return Ok(bounded(as_ascii(response), MAX_ERROR_LEN));
+        }
+        if extras.method_override.is_some() {
             return as_object_response(response).await;
         }
-        if !is_reading || !response.status().is_success() {
-            return Ok(response);
+        // What comes of an object is counted where it is taken.
+        if !is_object {
+            return Ok(bounded(response, MAX_ANSWER_LEN));
         }
         let response = match end {
             Some(end) if response.status() == StatusCode::OK => as_partial_content(response, end).await?,
@@ -170,6 +190,41 @@ impl HttpService for Service {
         };
         Ok(end_at_first_error(response))
     }
+}
+
+/// How much is read of an answer that is an error.
+const MAX_ERROR_LEN: usize = 64 << 10;
+/// How much is read of an answer: a page of a listing has at most 5,000 names of 1,024 characters.
+const MAX_ANSWER_LEN: usize = 64 << 20;
+/// How much is kept of an object whose length the server does not say.
+const MAX_OBJECT_LEN: usize = 128 << 20;
+
+/// Replaces what is not ASCII in the text of an error, of which the end may be left out.
+fn as_ascii(response: HttpResponse) -> HttpResponse {
+    let ascii = |chunk: Bytes| chunk.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }).collect();
+    response.map(|body| body_of(body.bytes_stream().map(move |chunk| chunk.map(ascii)).boxed()))
+}
+
+/// Lets the body of an answer end after this number of bytes.
+fn bounded(response: HttpResponse, max_len: usize) -> HttpResponse {
+    let (mut parts, body) = response.into_parts();
+    // It may claim more than is passed on.
+    parts.headers.remove(CONTENT_LENGTH);
+    let chunks = body.bytes_stream().scan(max_len, |left, chunk| {
+        let is_over = *left == 0;
+        let chunk = chunk.map(|mut chunk| {
+            chunk.truncate(*left);
+            *left -= chunk.len();
+            chunk
+        });
+        ready((!is_over).then_some(chunk))
+    });
+    HttpResponse::from_parts(parts, body_of(chunks.boxed()))
+}
+
+/// Makes a body of chunks.
+fn body_of(chunks: BoxStream<'static, Result<Bytes, HttpError>>) -> HttpResponseBody {
+    HttpResponseBody::new(StreamBody::new(SyncChunks(Mutex::new(chunks))))
 }
 
 /// Puts the name of the object in its place.
@@ -190,9 +245,8 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 
 /// Gives an answer the headers of an object, without which `object_store` does not return it.
 async fn as_object_response(response: HttpResponse) -> Result<HttpResponse, HttpError> {
-    // A page of a listing has at most 5,000 names of 1,024 characters.
     let mut response =
-        buffer_body(response, 64 << 20, "an answer that is longer than any that stores send").await?;
+        buffer_body(response, MAX_ANSWER_LEN, "an answer that is longer than any that stores send").await?;
     let headers = response.headers_mut();
     headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
     headers.insert(ETAG, HeaderValue::from_static("\"answer\""));
@@ -237,19 +291,18 @@ fn prefix_end(request: &HttpRequest) -> Option<u64> {
 
 /// Lets a body that breaks off just end: what is missing is requested again at once, where `object_store` would wait first.
 fn end_at_first_error(response: HttpResponse) -> HttpResponse {
-    response
-        .map(|body| HttpResponseBody::new(StreamBody::new(ChunksUntilError(Mutex::new(body.bytes_stream())))))
+    response.map(|body| body_of(body.bytes_stream().take_while(|chunk| ready(chunk.is_ok())).boxed()))
 }
 
-/// The chunks of a body until the first error. The mutex, which nothing waits for, makes it `Sync`.
-struct ChunksUntilError(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
+/// The chunks of a body. The mutex, which nothing waits for, makes it `Sync`.
+struct SyncChunks(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
 
-impl Stream for ChunksUntilError {
+impl Stream for SyncChunks {
     type Item = Result<Frame<Bytes>, HttpError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let stream = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        stream.poll_next_unpin(context).map(|chunk| Some(Ok(Frame::data(chunk?.ok()?))))
+        stream.poll_next_unpin(context).map(|chunk| Some(chunk?.map(Frame::data)))
     }
 }
 
@@ -263,8 +316,8 @@ async fn as_partial_content(response: HttpResponse, end: u64) -> Result<HttpResp
         false => {
             buffer_body(
                 response,
-                1 << 30,
-                "an object of more than 1 GiB, whose length the server does not say",
+                MAX_OBJECT_LEN,
+                "an object of more than 128 MiB, whose length the server does not say",
             )
             .await?
         }

@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["dynamic"],
     &["blocks"],
     &["npz", "convert"],
-    &["dask"],
+    &["dask", "scan"],
     &["lib"],
 ];
 

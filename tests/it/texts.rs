@@ -118,10 +118,11 @@ fn zero_byte_items_are_limited_by_memory() {
     assert!(ArrayD::<String>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
     assert!(ArrayD::<Vec<u8>>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
     assert!(ArrayD::<Chars<3>>::read_npy(&claim("<U0")[..]).unwrap_err().is_limit());
-    assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), ELEMENT_COUNT);
+    // These take none, but visiting them would not end.
     let bytes = claim("|V0");
+    assert!(ArrayD::<Void<0>>::read_npy(&bytes[..]).unwrap_err().is_limit());
     let stream = crate::support::routes::ChunkedReader::new(&bytes, |_| 5);
-    assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), ELEMENT_COUNT);
+    assert!(ArrayD::<Void<0>>::read_npy(stream).unwrap_err().is_limit());
 }
 
 #[test]

@@ -22,6 +22,12 @@ pub struct Global<'a> {
     name: &'a Name,
 }
 
+/// Returns what [`Global::is_usual_in_data`] says of a name.
+#[cfg(feature = "npz")]
+pub(crate) fn is_usual_name(module: &str, name: &str) -> bool {
+    Global::new(&Name { module: module.into(), name: name.into(), stored: None }).is_usual_in_data()
+}
+
 impl<'a> Global<'a> {
     pub(super) fn new(name: &'a Name) -> Self {
         Self { name }

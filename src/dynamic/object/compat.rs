@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Returns the Python 3 name for a name in a pickle of protocols 0 to 2.
-pub(super) fn python_3_name<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
+pub(crate) fn python_3_name<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
     TABLES.0.translate(module, name)
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::Pickle;
 use super::graph::BackingBytes;
-use crate::error::{Error, ErrorKind, FilePart, Help, Result};
+#[cfg(not(all(feature = "npz", feature = "zip-methods", feature = "lz4", feature = "zstd")))]
+use crate::error::Help;
+use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::limits::Limits;
 use crate::options::ReadOptions;
 
@@ -14,7 +16,7 @@ impl Pickle {
     ///
     /// Such a file is a pickle into which the bytes of arrays are mixed, and may be compressed as a whole. It
     /// is unpacked here: from zlib and gzip with the feature `npz`, from bzip2, XZ and LZMA with `zip-methods`, from LZ4
-    /// with `lz4`. The file is read until its end, and is kept in memory until it is decoded. The class
+    /// with `lz4`, from Zstandard with `zstd`. The file is read until its end, and is kept in memory until it is decoded. The class
     /// of an array, if it is not `ndarray`, is left out, as joblib does with NumPy 2.
     ///
     /// # Errors
@@ -94,20 +96,22 @@ fn read_all(reader: &mut dyn Read, limits: &Limits) -> Result<Vec<u8>> {
 
 /// The methods by which joblib compresses files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FileCompression {
+pub(crate) enum FileCompression {
     Zlib,
     Gzip,
     Bzip2,
     Xz,
     Lzma,
     Lz4,
-    /// By a version of joblib that stores each array in a file of its own.
+    /// Not by joblib, but by its users.
+    Zstd,
+    /// zlib, by a version of joblib that stores each array in a file of its own.
     Legacy,
 }
 
 impl FileCompression {
     /// Recognizes a method by the first bytes of the file, as joblib does.
-    fn of(file: &[u8]) -> Option<Self> {
+    pub(crate) fn of(file: &[u8]) -> Option<Self> {
         Some(match file {
             [0x78, ..] => Self::Zlib,
             [0x1F, 0x8B, ..] => Self::Gzip,
@@ -115,42 +119,58 @@ impl FileCompression {
             [0xFD, b'7', b'z', b'X', b'Z', ..] => Self::Xz,
             [0x5D, 0, ..] => Self::Lzma,
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Lz4,
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Self::Zstd,
             [b'Z', b'F', ..] => Self::Legacy,
             _ => return None,
         })
     }
 
     /// Returns the name of the method, and the feature with which it is unpacked.
-    fn name_and_feature(self) -> (&'static str, Option<&'static str>) {
+    #[cfg(not(all(feature = "npz", feature = "zip-methods", feature = "lz4", feature = "zstd")))]
+    fn name_and_feature(self) -> (&'static str, &'static str) {
         match self {
-            Self::Zlib => ("zlib", Some("npz")),
-            Self::Gzip => ("gzip", Some("npz")),
-            Self::Bzip2 => ("bzip2", Some("zip-methods")),
-            Self::Xz => ("XZ", Some("zip-methods")),
-            Self::Lzma => ("LZMA", Some("zip-methods")),
-            Self::Lz4 => ("LZ4", Some("lz4")),
-            Self::Legacy => ("a version of joblib before 0.10", None),
+            Self::Zlib => ("zlib", "npz"),
+            Self::Gzip => ("gzip", "npz"),
+            Self::Bzip2 => ("bzip2", "zip-methods"),
+            Self::Xz => ("XZ", "zip-methods"),
+            Self::Lzma => ("LZMA", "zip-methods"),
+            Self::Lz4 => ("LZ4", "lz4"),
+            Self::Zstd => ("Zstandard", "zstd"),
+            Self::Legacy => ("a version of joblib before 0.10", "npz"),
         }
     }
 
     fn unpack(self, packed: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-        let (mut bytes, mut rest) = (Vec::new(), packed);
-        loop {
-            let mut reader = self.reader(&mut rest)?;
+        let mut bytes = Vec::new();
+        self.unpack_into(&mut bytes, packed, limits).0.map(|()| bytes)
+    }
+
+    /// Appends the content to `bytes`: after an error, that before the damage. Also returns how many bytes were not used.
+    pub(crate) fn unpack_into(
+        self,
+        bytes: &mut Vec<u8>,
+        packed: &[u8],
+        limits: &Limits,
+    ) -> (Result<()>, usize) {
+        let mut rest = packed;
+        let mut unpack = |rest: &mut &[u8]| {
+            let mut reader = self.reader(rest)?;
             // A pack is checked as it grows, so a small file does not fill the memory.
             const MAX_UNCHECKED_LEN: u64 = 64 << 20;
             loop {
-                let came =
-                    reader.by_ref().take(MAX_UNCHECKED_LEN).read_to_end(&mut bytes).map_err(damaged)?;
+                let came = reader.by_ref().take(MAX_UNCHECKED_LEN).read_to_end(bytes).map_err(damaged)?;
                 limits.check_payload(bytes.len() as u64)?;
                 limits.check_expansion(bytes.len() as u64, packed.len() as u64)?;
                 if came == 0 {
-                    break;
+                    return Ok(());
                 }
             }
-            drop(reader);
-            if rest.is_empty() {
-                return Ok(bytes);
+        };
+        loop {
+            let unpacked = unpack(&mut rest);
+            // Of LZ4, the decoder takes one frame after the other. What follows a stream of zlib or LZMA is ignored, as joblib does.
+            if unpacked.is_err() || rest.is_empty() || self != Self::Lz4 {
+                return (unpacked, rest.len());
             }
         }
     }
@@ -161,18 +181,26 @@ impl FileCompression {
         match self {
             // joblib reads one stream, and ignores what follows it.
             #[cfg(feature = "npz")]
-            Self::Zlib => Ok(Box::new(flate2::read::ZlibDecoder::new(std::mem::take(rest)))),
+            Self::Zlib => Ok(Box::new(flate2::bufread::ZlibDecoder::new(rest))),
+            // After the name of the format come the length in hexadecimal digits, padded to 19 characters, and perhaps a space.
             #[cfg(feature = "npz")]
-            Self::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(std::mem::take(rest)))),
+            Self::Legacy => {
+                *rest = rest.get(2 + 19..).unwrap_or_default();
+                *rest = rest.strip_prefix(b" ").unwrap_or(rest);
+                Ok(Box::new(flate2::bufread::ZlibDecoder::new(rest)))
+            }
+            #[cfg(feature = "zstd")]
+            Self::Zstd => Ok(Box::new(zstd::stream::read::Decoder::with_buffer(rest).map_err(damaged)?)),
+            #[cfg(feature = "npz")]
+            Self::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(rest))),
             #[cfg(feature = "zip-methods")]
-            Self::Bzip2 => Ok(Box::new(bzip2::read::MultiBzDecoder::new(std::mem::take(rest)))),
+            Self::Bzip2 => Ok(Box::new(bzip2::bufread::MultiBzDecoder::new(rest))),
             #[cfg(feature = "zip-methods")]
-            Self::Xz => Ok(Box::new(lzma_rust2::XzReader::new(std::mem::take(rest), true))),
+            Self::Xz => Ok(Box::new(lzma_rust2::XzReader::new(rest, true))),
             #[cfg(feature = "zip-methods")]
             Self::Lzma => {
                 // The memory for the dictionary grows with what is unpacked, and not with what the file claims.
-                let packed = std::mem::take(rest);
-                let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, u32::MAX, None);
+                let reader = lzma_rust2::LzmaReader::new_mem_limit(ByteByByte(rest), u32::MAX, None);
                 Ok(Box::new(reader.map_err(damaged)?))
             }
             // The decoder takes the end of a frame for that of the file, and does not require that there is one.
@@ -183,18 +211,28 @@ impl FileCompression {
                 *rest = &rest[frame.len()..];
                 Ok(Box::new(lz4_flex::frame::FrameDecoder::new(frame)))
             }
+            #[cfg(not(all(feature = "npz", feature = "zip-methods", feature = "lz4", feature = "zstd")))]
             _ => {
                 let (method, feature) = self.name_and_feature();
                 let reason = format!(
                     "a file of joblib.dump that is compressed by {method}, which has to be unpacked first"
                 );
                 let error = Error::from(ErrorKind::Unsupported { part: FilePart::Pickle, reason });
-                Err(match feature {
-                    Some(name) => error.with_help(Help::Feature { name }),
-                    None => error,
-                })
+                Err(error.with_help(Help::Feature { name: feature }))
             }
         }
+    }
+}
+
+/// Reads single bytes, so that a decoder does not take more than it needs.
+#[cfg(feature = "zip-methods")]
+struct ByteByByte<'a, 'b>(&'a mut &'b [u8]);
+
+#[cfg(feature = "zip-methods")]
+impl Read for ByteByByte<'_, '_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = into.len().min(1);
+        self.0.read(&mut into[..count])
     }
 }
 

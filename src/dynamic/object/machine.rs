@@ -16,7 +16,7 @@ use num_bigint::BigInt;
 
 use super::budget::CopyBudget;
 use super::global_kind::GlobalKind;
-use super::graph::{Graph, Name, Node, Slot, Span};
+use super::graph::{Graph, Node, Slot, Span};
 use super::graph_view::GraphView;
 use super::source::PickleSource;
 use super::text::decode_code_points;
@@ -32,6 +32,8 @@ pub(super) struct Unpickler<'a> {
     pickle: &'a [u8],
     position: usize,
     protocol: u8,
+    /// Where the frame ends in which the opcode is; the largest number outside of frames.
+    frame_end: usize,
     /// Offset of the opcode that is being executed.
     opcode_offset: usize,
     stack: Vec<Slot>,
@@ -91,14 +93,6 @@ fn read_with_max_nodes(
     machine.read()
 }
 
-/// Returns the names in a pickle up to its end, or to where it is damaged.
-pub(super) fn names_until_error(source: &PickleSource<'_>, limits: &Limits, old_text: OldText) -> Vec<Name> {
-    let mut machine = Unpickler::new(source, limits, old_text);
-    // What is wrong is said by reading; Python has executed what comes before it.
-    let _ = machine.run();
-    machine.graph.rare_tables.map_or_else(Vec::new, |rest| rest.names)
-}
-
 /// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.
 pub(super) fn read_joblib(
     source: &PickleSource<'_>,
@@ -116,6 +110,7 @@ impl<'a> Unpickler<'a> {
             pickle: source.pickle(),
             position: 0,
             protocol: 0,
+            frame_end: usize::MAX,
             opcode_offset: 0,
             stack: Vec::new(),
             marks: Vec::new(),
@@ -152,6 +147,9 @@ impl<'a> Unpickler<'a> {
     fn run(&mut self) -> Result<Slot> {
         let pickle = self.pickle;
         loop {
+            if self.position >= self.frame_end {
+                self.end_frame()?;
+            }
             self.opcode_offset = self.position;
             // One check for each opcode is enough: `MAX_NODES` leaves space for the nodes of one opcode.
             self.check_node_count()?;
@@ -171,10 +169,26 @@ impl<'a> Unpickler<'a> {
             let [opcode] = self.take()?;
             match opcode {
                 MEMOIZE => self.memoize()?,
-                STOP => return self.pop(),
+                STOP => {
+                    self.end_frame()?;
+                    return self.pop();
+                }
                 _ => self.execute_opcode(opcode)?,
             }
         }
+    }
+
+    /// Returns an error unless the current frame, if there is one, ends at the current position.
+    ///
+    /// Python's unpicklers disagree about arguments that go beyond the end of a frame (one refuses them, the other one drops the
+    /// rest of its buffer), and about what follows a pickle that ends before its frame.
+    pub(super) fn end_frame(&mut self) -> Result<()> {
+        if self.frame_end != usize::MAX && self.frame_end != self.position {
+            let side = if self.position > self.frame_end { "after" } else { "before" };
+            return Err(self.fault(format!("it ends {side} the end of its frame")));
+        }
+        self.frame_end = usize::MAX;
+        Ok(())
     }
 
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
@@ -221,9 +235,11 @@ impl<'a> Unpickler<'a> {
         std::str::from_utf8(line).map_err(|_| self.fault("its argument is not UTF-8"))
     }
 
-    fn take_number<T: std::str::FromStr>(&mut self) -> Result<T> {
-        let parsed = self.take_line_text()?.trim().parse();
-        parsed.map_err(|_| self.fault("its argument is not a number"))
+    /// Returns the number of an entry of the memo.
+    fn take_memo_number(&mut self) -> Result<u64> {
+        let digits = text::digits(GET, self.take_line()?);
+        let number = digits.and_then(|(digits, _)| digits.parse().ok());
+        number.ok_or_else(|| self.fault("its argument is not a number"))
     }
 
     fn stack_floor(&self) -> usize {
@@ -398,11 +414,15 @@ impl<'a> Unpickler<'a> {
                 self.protocol = protocol;
             }
             FRAME => {
-                // Frames help readers of streams; here only their length is checked.
                 let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.position);
                 if len > left as u64 {
                     return Err(self.fault(format!("the frame declares {len} bytes, {left} remain")));
                 }
+                // The current frame, if there is one, is larger than the opcode.
+                if self.frame_end != usize::MAX {
+                    return Err(self.fault("a frame begins within another one"));
+                }
+                self.frame_end = self.position + len as usize; // it is within the pickle
             }
             MARK => self.marks.push(self.stack.len()),
             POP => {
@@ -418,7 +438,7 @@ impl<'a> Unpickler<'a> {
                 self.stack.truncate(mark);
             }
             PUT => {
-                let index = self.take_number()?;
+                let index = self.take_memo_number()?;
                 self.memoize_at(index)?;
             }
             BINPUT => {
@@ -430,7 +450,7 @@ impl<'a> Unpickler<'a> {
                 self.memoize_at(index.into())?;
             }
             GET => {
-                let index = self.take_number()?;
+                let index = self.take_memo_number()?;
                 self.push_memo_entry(index)?;
             }
             BINGET => {
@@ -482,9 +502,9 @@ impl<'a> Unpickler<'a> {
             _ => {
                 /// Python has the same limit, because converting decimal digits is slow.
                 const MAX_DIGITS: u64 = 4300;
-                let digits = text::digits(line).ok_or_else(|| fault(self))?;
+                let (digits, radix) = text::digits(opcode, line).ok_or_else(|| fault(self))?;
                 limits::check(LimitKind::Digits, digits.len() as u64, MAX_DIGITS)?;
-                let number = digits.parse::<BigInt>().map_err(|_| fault(self))?;
+                let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(|| fault(self))?;
                 self.add_int(number)
             }
         };

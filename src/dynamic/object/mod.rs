@@ -99,11 +99,17 @@ use graph::{Node, SharedGraph, Slot, SlotContents};
 
 pub(super) use array::{decode, encode, rearranged};
 pub use build::{CallBuilder, Key};
+#[cfg(feature = "npz")]
+pub(crate) use call::is_usual_name;
 pub use call::{Call, Global, Zone};
+#[cfg(feature = "npz")]
+pub(crate) use compat::python_3_name;
 pub(super) use element::read_plan_with_load_effects;
 pub(super) use equal::items_equal;
 pub use graph::ObjectId;
 pub use int::Int;
+#[cfg(feature = "npz")]
+pub(crate) use joblib::FileCompression;
 pub(super) use load_effects::LoadEffects;
 pub use parts::{Array, Dict, Items, Scalar};
 pub use pickle::Pickle;

@@ -110,6 +110,15 @@ impl Pickle {
         )
     }
 
+    /// Decodes a file of joblib that is not compressed, and returns how many bytes it has.
+    #[cfg(feature = "npz")]
+    pub(crate) fn joblib_prefix(bytes: &[u8], options: &ReadOptions) -> Result<(Self, usize)> {
+        let source = PickleSource::new(bytes);
+        let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
+        let len = read.pickle_len;
+        Ok((Self::from_unpickled(read, &source, None, options)?, len))
+    }
+
     /// Decodes a file of joblib; if `backing` has the same bytes, what it has need not be copied.
     pub(super) fn of_joblib(
         bytes: &[u8],
@@ -156,22 +165,6 @@ impl Pickle {
     /// ```
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> + '_ {
         self.load_effects.names().map(Global::new)
-    }
-
-    /// Returns the classes and functions that Python would look up to load a damaged pickle, up to the damage: what comes before it has
-    /// been executed when Python finds it. Each is a module and a name.
-    ///
-    /// ```
-    /// use ndarray_io::ReadOptions;
-    /// use ndarray_io::object::Pickle;
-    ///
-    /// let names = Pickle::globals_until_damage(b"cposix\nsystem\n(S'true'\ntR", &ReadOptions::new());
-    /// assert_eq!(names, [("posix".to_owned(), "system".to_owned())]);
-    /// ```
-    pub fn globals_until_damage(bytes: &[u8], options: &ReadOptions) -> Vec<(String, String)> {
-        let source = PickleSource::new(bytes);
-        let names = super::machine::names_until_error(&source, options.get_limits(), options.get_old_text());
-        names.into_iter().map(|name| (name.module.into(), name.name.into())).collect()
     }
 
     /// Returns the codes of Python's extension registry in the pickle, for each of which Python would import a class or function.

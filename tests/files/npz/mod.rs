@@ -10,10 +10,11 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2};
+use ndarray_io::bytes::InMemory;
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::file::WriteArray;
-use ndarray_io::header::Order;
+use ndarray_io::header::{Header, Order};
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate};
 use ndarray_io::{
     DynArray, Error, Limits, NpyReader, NpzFile, NpzReader, NpzWriter, ReadOptions, Result, WriteOptions,
@@ -678,4 +679,84 @@ fn removed_members_are_not_found_by_index_or_name() {
     }
     removed().add("b", &array).unwrap().finish().unwrap();
     assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("b").unwrap(), array);
+}
+
+/// A way to read a member, named as the function is.
+type Route = (&'static str, fn(&NpzFile) -> Result<()>);
+
+/// All functions of [`NpzFile`] that read the content of members.
+const ROUTES: &[Route] = &[
+    ("read", |npz| npz.read::<DynArray>("a").map(drop)),
+    ("read_into_bytes", |npz| npz.read_into_bytes("a", &mut [0; 8000], None)),
+    ("stream", |npz| {
+        npz.stream("a", |reader| {
+            let all: Result<Vec<f64>, _> = reader.elements::<f64>()?.collect();
+            all.map(drop)
+        })
+    }),
+    ("open_member", |npz| npz.open_member("a")?.read::<DynArray>().map(drop)),
+    ("open_elements", |npz| {
+        let header = Header::new("<f8".parse()?, Order::C, [1016].into())?; // with the header of NPY
+        npz.open_elements("a", header)?.read::<DynArray>().map(drop)
+    }),
+    ("verify_member", |npz| npz.verify_member("a").map(drop)),
+    ("verify", |npz| npz.verify().map(drop)),
+    ("read_raw", |npz| npz.read_raw("a").map(drop)),
+    ("copy_raw", |npz| npz.copy_raw("a", std::io::sink()).map(drop)),
+    ("read_all", |npz| npz.read_all::<DynArray>().map(drop)),
+];
+
+/// Functions that read the directory or the beginning of a member.
+const NOT_READING_CONTENT: &[&str] = &[
+    "open",
+    "open_with",
+    "new",
+    "new_with",
+    "from_source",
+    "from_source_with",
+    "salvage",
+    "with_path",
+    "with_options",
+    "is_empty",
+    "len",
+    "names",
+    "members",
+    "index_of",
+    "peek",
+    "holds_array",
+    "read_npz",
+    "read_npz_with",
+];
+
+/// The content of a compressed member counts as a whole, on all routes; and all of them ask whether to go on.
+#[test]
+fn payload_limit_and_progress_apply_to_all_routes() {
+    let source = include_str!("../../../src/npz/file.rs");
+    let functions = source.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
+    let names = functions.map(|rest| rest.split(['<', '(']).next().unwrap());
+    let is_known =
+        |name: &&str| ROUTES.iter().any(|(known, _)| known == name) || NOT_READING_CONTENT.contains(name);
+    let unknown: Vec<_> = names.filter(|name| !is_known(name)).collect();
+    assert!(unknown.is_empty(), "add {unknown:?} to the routes");
+
+    let array = Array1::from_iter((0..1000).map(f64::from));
+    for is_compressed in [false, true] {
+        let mut writer =
+            if is_compressed { NpzWriter::new_compressed(Vec::new()) } else { NpzWriter::new(Vec::new()) };
+        writer.add("a", &array).unwrap();
+        let archive = writer.finish().unwrap();
+        let with =
+            |options: &ReadOptions| NpzFile::from_source_with(InMemory(archive.clone()), options).unwrap();
+        for (name, read) in ROUTES {
+            read(&with(&ReadOptions::new())).unwrap_or_else(|error| panic!("{name}: {error}"));
+            // Of a member that is not compressed, elements are read one after the other.
+            let is_bounded = *name == "stream" && !is_compressed;
+            let small = ReadOptions::new().limits(Limits::new().payload(64));
+            let limited = read(&with(&small));
+            assert_eq!(limited.is_err_and(|error| error.is_limit()), !is_bounded, "{name} {is_compressed}");
+            let stopped = ReadOptions::new().progress(|_, _| std::ops::ControlFlow::Break(()));
+            let error = read(&with(&stopped)).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name} {is_compressed}: {error}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 use super::CsvDialect;
 use super::read::NOT_A_NUMBER_REASON;
 use crate::failure::Failure;
+use crate::growth;
 use crate::progress::Progress;
 
 /// A CSV file that is being read.
@@ -248,10 +249,12 @@ impl TableReader {
             .delimiter(self.dialect.delimiter)
             .from_reader(&self.input.file);
         let mut record = StringRecord::new();
-        let mut width = 1;
+        let (mut width, mut cells) = (1, 0_u64);
         while reader.read_record(&mut record).map_err(|error| parser_error_text(&error, 0))? {
             width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
+            cells += record.len() as u64;
         }
+        growth::add_output(cells.saturating_mul(4 * width as u64))?;
         self.input.file.rewind()?;
         Ok(width)
     }

@@ -11,6 +11,7 @@ use crate::cells::{
     for_each_scalar, for_each_scalar_name, may_need_quotes, put_object, put_scalar, scalar_count,
 };
 use crate::failure::{Failure, at, in_block};
+use crate::growth;
 use crate::progress::Progress;
 use crate::source::Source;
 
@@ -74,6 +75,8 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         },
         |made: Result<_, Failure>| {
             let (text, bytes) = made?;
+            growth::add_input(bytes);
+            growth::add_output(text.len() as u64)?;
             out.write_all(&text)?;
             progress.add(bytes, all);
             Ok(())
@@ -101,6 +104,7 @@ impl TextBuffer<'_> {
         if let Some(out) = &mut self.out
             && self.text.len() >= FLUSH_THRESHOLD
         {
+            growth::add_output(self.text.len() as u64)?;
             out.write_all(&self.text)?;
             self.flushed += self.text.len() as u64;
             self.text.clear();

@@ -12,6 +12,7 @@ use crate::shape::Order;
 impl Unpickler<'_> {
     /// Replaces the description of an array by the array, whose bytes come next in the pickle.
     pub(in super::super) fn read_joblib_array(&mut self, number: u32, state: Slot) -> Result<()> {
+        self.end_frame()?;
         let view = self.view();
         /// The dict is searched for each part, and any number of arrays may share a large one.
         const MAX_STATE_ENTRIES: usize = 16;
