@@ -9,6 +9,7 @@ import decimal
 import io
 import os
 import pickle
+import zipfile
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,29 @@ def test_nested_classes_setters_and_defaults_are_as_in_pickle(protocol: int) -> 
     assert type(old) is Old and old.x == 2  # type: ignore[attr-defined]
     assert read == default and read.default_factory is list and numbers == range(3)
     assert (None, "builtins.range", True) in nio.scan("x.pkl") or protocol < 2
+
+
+class Reducing:
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __reduce__(self) -> Any:
+        return self.parts
+
+
+def test_scan_lists_what_it_cannot_look_at() -> None:
+    call = pickle.dumps(Reducing(os.system, ("true",)))
+    with zipfile.ZipFile("model.pt", "w") as archive:
+        archive.writestr("model/data.pkl", call)
+        archive.writestr("model/data/0", b"\0\1\2\3")
+        archive.writestr("model/version", b"3\n")
+    system = f"{os.system.__module__}.system"
+    assert nio.scan("model.pt") == [("model/data.pkl", system, False)]
+    Path("two.pkl").write_bytes(pickle.dumps([1]) + call)
+    assert nio.scan("two.pkl") == [(None, system, False)]
+    Path("rest.pkl").write_bytes(pickle.dumps([1]) + b"\xff\0")
+    [(member, name, is_usual)] = nio.scan("rest.pkl")
+    assert member is None and name.startswith("not looked at: ") and not is_usual
 
 
 def test_arguments_and_states_that_pickle_refuses_are_errors() -> None:

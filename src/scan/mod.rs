@@ -130,8 +130,8 @@ pub trait Recognizer {
 ///
 /// # Errors
 ///
-/// Those of the source. What is malformed, exceeds a limit, or has to be decompressed by a method that is not enabled, is in
-/// [`Scan::unseen`] instead.
+/// That of [`ReadAt::size`]. What cannot be read later, is malformed, exceeds a limit, or has to be decompressed by a method that is
+/// not enabled, is in [`Scan::unseen`] instead.
 pub fn scan<S: ReadAt + 'static>(
     source: S,
     options: &ReadOptions,
@@ -140,6 +140,9 @@ pub fn scan<S: ReadAt + 'static>(
     let source: Arc<dyn ReadAt> = Arc::new(source);
     let len = source.size()?;
     let mut scanner = Scanner::new(options, recognizers, len);
-    scanner.scan_source(&source, String::new(), 0)?;
+    // What was found before a source fails is not lost.
+    if let Err(reason) = scanner.scan_source(&source, String::new(), 0) {
+        scanner.found.unseen.push(Unseen { member: String::new(), offset: 0, reason });
+    }
     Ok(scanner.found)
 }

@@ -10,12 +10,12 @@ use super::{Recognizer, Scan, ScannedCall, ScannedName, ScannedPickle, Unseen};
 use crate::bytes::{InMemory, LocalFile, ReadAt};
 use crate::dynamic::object::{FileCompression, Pickle, View, is_usual_name, python_3_name};
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Result};
-use crate::io::NpyReader;
 use crate::io::change::{create_unnamed_file, temporary_folder};
+use crate::io::{ArrayFormat, NpyReader, Ra, read_header};
 use crate::npz::NpzFile;
 use crate::options::ReadOptions;
-use crate::parts::RaFile;
 use crate::pickle::{End, effects};
+use crate::transfer::Source;
 
 /// What is looked at of a pickle that cannot be read as a whole.
 const MAX_DAMAGED_LEN: usize = 64 << 20;
@@ -114,7 +114,7 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 // Only joblib skips the bytes of arrays: any other loader executes them.
-                Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
                     cursor.set_position(start);
                     let mut bytes = Vec::new();
                     cursor.read_to_end(&mut bytes)?;
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
                 let end = start.saturating_add(data).saturating_add(bytes);
                 cursor.set_position(end);
                 if end > source.size()? {
-                    let error = malformed(FilePart::Data, "its array is truncated");
+                    let error = malformed(FilePart::Header, "it declares more bytes than the file has");
                     self.leave_rest_out(member, start, error)?;
                     return Ok(false);
                 }
@@ -299,11 +299,21 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Looks at an RA file, which has numbers only: the header says how long it is, also if they are compressed.
     fn scan_ra(&mut self, source: &Arc<dyn ReadAt>, member: &str) -> Result<()> {
-        match RaFile::from_source_with(Arc::clone(source), &self.options).and_then(|file| file.check_end()) {
+        let len = source.size()?;
+        let mut cursor = Cursor::new(source);
+        let end = read_header::<Ra>(&mut Source::of(&mut cursor), &self.options)
+            .map(|(found, used)| Ra::stored_len(&found).and_then(|stored| stored.checked_add(used as u64)));
+        match end {
+            Ok(Some(end)) if end == len => Ok(()),
+            Ok(_) => self.leave_rest_out(
+                member,
+                0,
+                malformed(FilePart::Header, "it declares another number of bytes than the file has"),
+            ),
             Err(error) if error.is_io() => Err(error),
             Err(error) => self.leave_rest_out(member, 0, error),
-            Ok(()) => Ok(()),
         }
     }
 

@@ -292,7 +292,9 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &EndRecord) -> Result<Membe
 
     let name = name::decode(raw_name, flags)
         .ok_or_else(|| malformed(format!("the name \"{}\" is not valid text", raw_name.escape_ascii())))?;
-    check_extra(extra, raw_name, &name)?;
+    if !extra.is_empty() {
+        check_extra(extra, raw_name, &name)?;
+    }
     let mut large = RecordCursor(zip64_field(extra));
     let mut number = |short: u32| match short {
         u32::MAX => large.u64().map_err(|_| malformed("a record lacks its ZIP64 sizes")),
@@ -378,8 +380,8 @@ fn check_extra(extra: &[u8], raw_name: &[u8], name: &str) -> Result<()> {
         return Err(malformed(format!("its member '{}' has two fields of ZIP64 sizes", name.escape_debug())));
     }
     // A version, the checksum of the name that the field replaces, and the name. A field of another name is stale.
-    let checksum = crc32fast::hash(raw_name).to_le_bytes();
     for field in fields(extra, UNICODE_NAME_FIELD) {
+        let checksum = crc32fast::hash(raw_name).to_le_bytes();
         let Some(other) = field.strip_prefix(&[1]).and_then(|field| field.strip_prefix(&checksum)) else {
             continue;
         };

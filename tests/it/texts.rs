@@ -11,8 +11,8 @@ use ndarray_io::{
     WriteNpyExt, WriteOptions, read_npy, units,
 };
 
-use crate::support::file;
 use crate::support::manifest;
+use crate::support::{file, routes};
 
 fn little_endian_npy<T: WriteNpyExt + WriteArray>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
@@ -123,6 +123,27 @@ fn zero_byte_items_are_limited_by_memory() {
     assert!(ArrayD::<Void<0>>::read_npy(&bytes[..]).unwrap_err().is_limit());
     let stream = crate::support::routes::ChunkedReader::new(&bytes, |_| 5);
     assert!(ArrayD::<Void<0>>::read_npy(stream).unwrap_err().is_limit());
+}
+
+/// All ways to read have the same limit, and a shape without elements has none.
+#[test]
+fn elements_without_bytes_are_limited_on_all_routes() {
+    const MOST: usize = 1 << 20;
+    let mut tried = 0;
+    for (shape, is_over) in [(vec![1000], false), (vec![MOST + 1], true), (vec![MOST + 1, 0], false)] {
+        let dims = shape.iter().map(|length| format!("{length}, ")).collect::<String>();
+        let bytes = file(&format!("{{'descr': '|V0', 'fortran_order': False, 'shape': ({dims}), }}"), &[]);
+        let header = routes::Header { shape: &shape, byte_order: None, data_offset: bytes.len() };
+        for route in routes::ALL {
+            let Some(read) = routes::read::<Void<0>>(*route, &bytes, header) else { continue };
+            let limited = read.as_ref().is_err_and(|error| error.is_limit());
+            assert_eq!(limited, is_over, "{route:?} of {shape:?}: {read:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 3 * 20, "{tried}");
+    let most = file(&format!("{{'descr': '|V0', 'fortran_order': False, 'shape': ({MOST},), }}"), &[]);
+    assert_eq!(ArrayD::<Void<0>>::read_npy(&most[..]).unwrap().len(), MOST);
 }
 
 #[test]
