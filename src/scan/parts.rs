@@ -118,7 +118,7 @@ impl<'a> Scanner<'a> {
                     cursor.set_position(start);
                     let mut bytes = Vec::new();
                     cursor.read_to_end(&mut bytes)?;
-                    let read = Pickle::joblib_prefix(&bytes, &self.options);
+                    let read = Pickle::of_joblib(&bytes, None, &self.options);
                     if let Ok((pickle, _)) = &read {
                         self.add_pickle(member, pickle);
                     }

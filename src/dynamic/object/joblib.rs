@@ -41,7 +41,7 @@ impl Pickle {
             None => packed,
             Some(packing) => packing.unpack(&packed, limits)?,
         };
-        Self::of_joblib(&unpacked, None, options)
+        Self::of_joblib(&unpacked, None, options).map(|(pickle, _)| pickle)
     }
 
     /// Reads a file of `joblib.dump` without copying its arrays, as `joblib.load(…, mmap_mode="r")` does.
@@ -79,10 +79,11 @@ impl Pickle {
         let backing: BackingBytes = Arc::new(bytes);
         let file = (*backing).as_ref();
         limits.check_payload(file.len() as u64)?;
-        match FileCompression::of(file) {
+        let read = match FileCompression::of(file) {
             None => Self::of_joblib(file, Some(&backing), options),
             Some(packing) => Self::of_joblib(&packing.unpack(file, limits)?, None, options),
-        }
+        };
+        read.map(|(pickle, _)| pickle)
     }
 }
 

@@ -110,24 +110,17 @@ impl Pickle {
         )
     }
 
-    /// Decodes a file of joblib that is not compressed, and returns how many bytes it has.
-    #[cfg(feature = "npz")]
-    pub(crate) fn joblib_prefix(bytes: &[u8], options: &ReadOptions) -> Result<(Self, usize)> {
-        let source = PickleSource::new(bytes);
-        let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
-        let len = read.pickle_len;
-        Ok((Self::from_unpickled(read, &source, None, options)?, len))
-    }
-
-    /// Decodes a file of joblib; if `backing` has the same bytes, what it has need not be copied.
-    pub(super) fn of_joblib(
+    /// Decodes a file of joblib that is not compressed, and returns how many bytes it has; if `backing` has the same bytes, what it has
+    /// need not be copied.
+    pub(crate) fn of_joblib(
         bytes: &[u8],
         backing: Option<&BackingBytes>,
         options: &ReadOptions,
-    ) -> Result<Self> {
+    ) -> Result<(Self, usize)> {
         let source = PickleSource::new(bytes);
         let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
-        Self::from_unpickled(read, &source, backing, options)
+        let len = read.pickle_len;
+        Ok((Self::from_unpickled(read, &source, backing, options)?, len))
     }
 
     fn from_unpickled(
