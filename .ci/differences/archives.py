@@ -75,10 +75,6 @@ def explain_damage(wanted, found):
     row = True
     for array in found["arrays"]:
         one = wanted.get(array["member"])
-        names_differ = one is None or "File name in directory" in one
-        if names_differ and not array["member"].isascii():
-            row = "name-without-flag"
-            continue
         if "error" in array:
             row = row if isinstance(one, str) else "contradictions"
         elif one != (tuple(array["shape"]), array["sha256"]):

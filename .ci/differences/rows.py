@@ -30,7 +30,6 @@ ROWS = [
      "Of an archive that two programs read differently, neither is right."),
     ("Parts, joins and archives", "first-bytes", "an archive that does not begin with a member (or, if it is empty, with its end) is taken for a pickle", "an archive", "Programs may precede it by bytes of their own."),
     ("Parts, joins and archives", "zip-version", "a member that needs a later version of ZIP than 6.3 makes the archive an error", "what is needed is in the other fields", "Writers set the version carelessly."),
-    ("Parts, joins and archives", "name-without-flag", "a name that is not marked as UTF-8 is in code page 437", "UTF-8 if it can be", "Programs that write UTF-8 forget the mark."),
     ("Casts", "float-to-integer", "a float that is out of range, or NaN, becomes an integer that depends on the machine", "the nearest integer; 0 for NaN",
      "The result is the same everywhere, as by `as` in Rust."),
     ("Casts", "integer-range", "below `unsafe`, an integer that does not fit loses its high bits", "an error that names the element; `Casting::Unsafe` does as NumPy",

@@ -8,7 +8,7 @@ use http::header::{
     ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH,
     IF_UNMODIFIED_SINCE, LOCATION, RANGE,
 };
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Uri};
 use hyper_util::client::legacy::connect::HttpInfo;
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientConfigKey, ClientOptions};
@@ -167,6 +167,9 @@ pub(crate) trait Clients {
     /// Returns whether an address is one that anyone can reach.
     fn is_public(&self, address: IpAddr) -> bool;
 
+    /// Returns whether redirects to other hosts are refused.
+    fn is_same_host(&self) -> bool;
+
     fn client(&self) -> Result<reqwest::Client, HttpError>;
 
     /// Returns a client that connects to public addresses only, as far as names lead to them.
@@ -191,7 +194,12 @@ pub(crate) async fn send_following_redirects(
         let response = client.call(request).await?;
         // Of a proxy, which connects in place of this machine, it is the proxy's.
         let address = response.extensions().get::<HttpInfo>().map(|info| info.remote_addr().ip());
+        let before = original.uri().clone();
         let Some(next) = redirect_request(original, &response) else { return Ok(response) };
+        if clients.is_same_host() && !is_same_host(&before, next.uri()) {
+            let host = next.uri().authority().map_or("", |host| host.as_str());
+            return Err(refused(format!("the server redirects to another host, {host}")));
+        }
         if !is_from_public && address.is_some_and(|address| clients.is_public(address)) {
             is_from_public = true;
             client = clients.public_client()?;
@@ -262,6 +270,12 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Whether two addresses are of one server: TLS may have a port of its own.
+fn is_same_host(one: &Uri, other: &Uri) -> bool {
+    let (host, port) = (one.host() == other.host(), one.port_u16() == other.port_u16());
+    host && port && (one.scheme() == other.scheme() || other.scheme_str() == Some("https"))
+}
+
 /// Returns the request that a response asks for, if it asks for one.
 fn redirect_request(request: HttpRequest, response: &HttpResponse) -> Option<HttpRequest> {
     let (mut parts, body) = request.into_parts();
@@ -304,9 +318,10 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{IpAddr, TcpListener};
 
+    use http::Uri;
     use object_store::client::{HttpError, HttpRequest, HttpRequestBody};
 
-    use super::{Clients, build_client, is_public, send_following_redirects};
+    use super::{Clients, build_client, is_public, is_same_host, send_following_redirects};
 
     /// The examples of the registries of special addresses (RFC 6890 and its successors).
     #[test]
@@ -341,11 +356,18 @@ mod tests {
     }
 
     /// Takes 127.0.0.2 for public.
-    struct Pretending;
+    #[derive(Default)]
+    struct Pretending {
+        is_same_host: bool,
+    }
 
     impl Clients for Pretending {
         fn is_public(&self, address: IpAddr) -> bool {
             address == IpAddr::from([127, 0, 0, 2])
+        }
+
+        fn is_same_host(&self) -> bool {
+            self.is_same_host
         }
 
         fn client(&self) -> Result<reqwest::Client, HttpError> {
@@ -371,10 +393,24 @@ mod tests {
         port
     }
 
+    #[test]
+    fn server_is_the_same_with_tls_and_not_without() {
+        let uri = |text: &str| text.parse::<Uri>().unwrap();
+        for (to, is_same) in [
+            ("http://a.org/y", true),
+            ("https://a.org/x", true),
+            ("http://b.a.org/x", false),
+            ("http://a.org:8080/x", false),
+        ] {
+            assert_eq!(is_same_host(&uri("http://a.org/x"), &uri(to)), is_same, "{to}");
+        }
+        assert!(!is_same_host(&uri("https://a.org/x"), &uri("http://a.org/x")));
+    }
+
     #[cfg(target_os = "linux")] // elsewhere, 127.0.0.2 is not an address of the machine
     #[test]
     fn public_server_cannot_redirect_to_private_address() {
-        let send = |from: &str, to: &str| {
+        let send = |clients: Pretending, from: &str, to: &str| {
             let target = answer_once("127.0.0.1", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".into());
             let moved =
                 format!("HTTP/1.1 302 Found\r\nLocation: http://{to}:{target}/\r\nContent-Length: 0\r\n\r\n");
@@ -382,14 +418,21 @@ mod tests {
             let mut request = HttpRequest::new(HttpRequestBody::empty());
             *request.uri_mut() = format!("http://{from}:{port}/").parse().unwrap();
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            runtime.block_on(send_following_redirects(&Pretending, request))
+            runtime.block_on(send_following_redirects(&clients, request))
+        };
+        let refused = |error: &HttpError, words: &str| {
+            let causes =
+                std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+            assert!(causes.map(|cause| cause.to_string()).any(|text| text.contains(words)), "{error:?}");
         };
         for to in ["127.0.0.1", "localhost"] {
-            let error = send("127.0.0.2", to).unwrap_err();
-            let causes =
-                std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-            assert!(causes.map(|cause| cause.to_string()).any(|text| text.contains(to)), "{error:?}");
+            refused(&send(Pretending::default(), "127.0.0.2", to).unwrap_err(), to);
         }
-        assert_eq!(send("127.0.0.1", "localhost").unwrap().status(), 200);
+        assert_eq!(send(Pretending::default(), "127.0.0.1", "localhost").unwrap().status(), 200);
+        // Neither another name nor another port is the same server.
+        for to in ["127.0.0.1", "localhost"] {
+            let clients = Pretending { is_same_host: true };
+            refused(&send(clients, "127.0.0.1", to).unwrap_err(), &format!("another host, {to}:"));
+        }
     }
 }

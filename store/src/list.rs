@@ -51,7 +51,14 @@ pub struct Listing {
     pattern: Option<glob::Pattern>,
     page: VecDeque<Listed>,
     next: NextPage,
+    /// How many pages in a row had no object.
+    empty_pages: u32,
+    /// The key at the beginning of the last page that had one.
+    first_key: Option<String>,
 }
+
+/// Stores may have nothing to say for a page, where objects were deleted.
+const MAX_EMPTY_PAGES: u32 = 1000;
 
 /// Where the next page begins.
 #[derive(Debug)]
@@ -91,7 +98,8 @@ impl Listing {
             return Err(bad_option("web servers do not list what they have").at_path(&address.display_name()));
         }
         let (options, page) = (options.clone(), VecDeque::new());
-        Ok(Self { address, options, is_flat, pattern: None, page, next: NextPage::First })
+        let next = NextPage::First;
+        Ok(Self { address, options, is_flat, pattern: None, page, next, empty_pages: 0, first_key: None })
     }
 
     /// Lists only objects whose entire key matches a pattern of the shell: `*` and `?` match no slash, `**` all.
@@ -129,6 +137,15 @@ impl Listing {
             |reason: &str| Error::from(ErrorKind::bad_source(reason)).at_path(&address.display_name());
         let (objects, next) = page(&text, address.kind)
             .map_err(|_| malformed("the listing of the store is malformed or incomplete"))?;
+        // Tokens tell nothing: a server can make new ones without end.
+        let first_key = objects.first().map(|(key, _)| key.clone());
+        let empty_pages = if objects.is_empty() { self.empty_pages + 1 } else { 0 };
+        if empty_pages > MAX_EMPTY_PAGES {
+            return Err(malformed("the store lists pages without objects, and no end"));
+        }
+        if first_key.is_some() && first_key == self.first_key {
+            return Err(malformed("the store lists the same page again"));
+        }
         let is_wanted = |key: &str| {
             let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
             self.pattern.as_ref().is_none_or(|pattern| pattern.matches_with(key, options))
@@ -139,12 +156,10 @@ impl Listing {
             size,
         });
         let page = listed.collect();
-        let next = match next {
-            Some(next) if at == Some(&*next) => return Err(malformed("the store lists the same page again")),
-            Some(next) => NextPage::At(next),
-            None => NextPage::End,
-        };
-        (self.page, self.next) = (page, next);
+        self.page = page;
+        self.next = next.map_or(NextPage::End, NextPage::At);
+        self.empty_pages = empty_pages;
+        self.first_key = first_key.or(self.first_key.take());
         Ok(())
     }
 }

@@ -98,6 +98,8 @@ impl ObjectLocation {
                 StoreKind::Gcs | StoreKind::Azure => None,
             },
             certificates: options.certificates.clone().into(),
+            is_same_host: options.is_same_host,
+            min_byte_rate: options.limits.min_byte_rate,
             ..extras
         };
         let path = match address.kind {

@@ -29,6 +29,7 @@ pub struct StoreOptions {
     pub(crate) headers: HeaderMap,
     pub(crate) certificates: Vec<String>,
     pub(crate) is_anonymous: bool,
+    pub(crate) is_same_host: bool,
     pub(crate) read_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) limits: Limits,
@@ -41,6 +42,7 @@ impl Default for StoreOptions {
             headers: HeaderMap::new(),
             certificates: Vec::new(),
             is_anonymous: false,
+            is_same_host: false,
             read_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
             limits: Limits::default(),
@@ -54,7 +56,8 @@ impl std::fmt::Debug for StoreOptions {
         let keys: Vec<&String> = self.keys.iter().map(|(key, _)| key).collect();
         let mut shown = f.debug_struct("StoreOptions");
         shown.field("keys", &keys).field("headers", &self.headers.keys().collect::<Vec<_>>());
-        shown.field("is_anonymous", &self.is_anonymous).field("read_timeout", &self.read_timeout);
+        shown.field("is_anonymous", &self.is_anonymous).field("same_host", &self.is_same_host);
+        shown.field("read_timeout", &self.read_timeout);
         shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.limits.retries);
         shown
             .field("requests", &self.limits.requests())
@@ -118,6 +121,16 @@ impl StoreOptions {
     /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if the token has characters that no header can have.
     pub fn bearer_token(self, token: &str) -> Result<Self> {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
+    }
+
+    /// Refuses redirects to other hosts, and to other ports.
+    ///
+    /// By default they are followed, since large sites redirect downloads: without credentials, and never from a server at a public address to
+    /// a private one. If a proxy connects in place of this program, it has to see to the latter.
+    #[must_use]
+    pub fn same_host(mut self) -> Self {
+        self.is_same_host = true;
+        self
     }
 
     /// Trusts further certificates, in the PEM format, such as that of a server of your own.
@@ -187,8 +200,8 @@ impl StoreOptions {
 
     /// Sets how much a server has to send, in bytes a second over 30 seconds; the default is 1,024.
     ///
-    /// If all responses for an object together are slower, they are given up as if they had broken off, and are [retried](Self::retries). With 0, only
-    /// [`read_timeout`](Self::read_timeout) limits how long a response takes.
+    /// If all responses for an object together are slower, they are given up as if they had broken off, and are [retried](Self::retries). Pages of a listing,
+    /// credentials and errors are given up for good. With 0, only [`read_timeout`](Self::read_timeout) limits how long a response takes.
     #[must_use]
     pub fn slowest(mut self, bytes_per_second: u64) -> Self {
         self.limits.min_byte_rate = bytes_per_second;

@@ -1,12 +1,14 @@
 //! [`RateGuard`]: gives up responses that come too slowly.
 
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes as Chunk;
 use futures_util::{Stream, StreamExt};
 use object_store::Error as StoreError;
+use object_store::client::{HttpError, HttpErrorKind};
 use tokio::time::{Instant, timeout_at};
 
 /// How long a response may be slow.
@@ -15,27 +17,41 @@ const MEASURED_PERIOD: Duration = Duration::from_secs(30);
 /// How fast responses come: a server that sends a byte now and then keeps within any limit for the next byte.
 ///
 /// What counts is what all requests for an object bring together: they share a connection that may be slow.
-pub(crate) struct RateGuard<'a> {
+pub(crate) struct RateGuard<C> {
     min_byte_rate: u64,
     period_start: Instant,
-    arrived: &'a AtomicU64,
+    arrived: C,
     arrived_before: u64,
 }
 
-impl<'a> RateGuard<'a> {
-    pub(crate) fn new(min_byte_rate: u64, arrived: &'a AtomicU64) -> Self {
-        Self {
-            min_byte_rate,
-            period_start: Instant::now(),
-            arrived,
-            arrived_before: arrived.load(Ordering::Relaxed),
-        }
+/// The error of a stream, which also says that it was too slow.
+pub(crate) trait TooSlow {
+    fn too_slow(error: io::Error) -> Self;
+}
+
+impl TooSlow for StoreError {
+    fn too_slow(error: io::Error) -> Self {
+        Self::Generic { store: "HTTP", source: error.into() }
+    }
+}
+
+impl TooSlow for HttpError {
+    fn too_slow(error: io::Error) -> Self {
+        Self::new(HttpErrorKind::Timeout, error)
+    }
+}
+
+impl<C: Deref<Target = AtomicU64>> RateGuard<C> {
+    pub(crate) fn new(min_byte_rate: u64, arrived: C) -> Self {
+        let arrived_before = arrived.load(Ordering::Relaxed);
+        Self { min_byte_rate, period_start: Instant::now(), arrived, arrived_before }
     }
 
     /// Returns the next chunk, or an error if the last 30 seconds have brought too little.
-    pub(crate) async fn next<S>(&mut self, stream: &mut S) -> Option<Result<Chunk, StoreError>>
+    pub(crate) async fn next<S, E>(&mut self, stream: &mut S) -> Option<Result<Chunk, E>>
     where
-        S: Stream<Item = Result<Chunk, StoreError>> + Unpin,
+        S: Stream<Item = Result<Chunk, E>> + Unpin,
+        E: TooSlow,
     {
         loop {
             let Ok(chunk) = timeout_at(self.period_start + MEASURED_PERIOD, stream.next()).await else {
@@ -46,8 +62,7 @@ impl<'a> RateGuard<'a> {
                         "the server has sent only {got} bytes in {} seconds",
                         MEASURED_PERIOD.as_secs()
                     );
-                    let source = io::Error::new(io::ErrorKind::TimedOut, text).into();
-                    return Some(Err(StoreError::Generic { store: "HTTP", source }));
+                    return Some(Err(E::too_slow(io::Error::new(io::ErrorKind::TimedOut, text))));
                 }
                 (self.period_start, self.arrived_before) = (Instant::now(), now);
                 continue;
@@ -74,7 +89,7 @@ mod tests {
             let began = Instant::now();
             let chunks = stream::iter(0..10).then(async |_| {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-                Ok(vec![0; bytes].into())
+                Ok::<_, StoreError>(vec![0; bytes].into())
             });
             let arrived = AtomicU64::new(0);
             let (mut chunks, mut rate_guard) = (Box::pin(chunks), RateGuard::new(slowest, &arrived));

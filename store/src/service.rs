@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::ready;
-use futures_util::stream::{BoxStream, Stream};
+use futures_util::stream::{BoxStream, Stream, unfold};
 use futures_util::{StreamExt, TryStreamExt};
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
@@ -26,6 +27,7 @@ use object_store::client::{
 };
 
 use crate::client::{Clients, is_public, send_following_redirects, shared_client};
+use crate::rate_guard::RateGuard;
 
 /// The path of an object whose name `object_store` would change; this layer puts the name in its place. Of letters only: nothing
 /// encodes them.
@@ -48,6 +50,10 @@ pub(crate) struct RequestExtras {
     pub(crate) headers: HeaderMap,
     /// Certificates that are trusted in addition to those of the system.
     pub(crate) certificates: Arc<[String]>,
+    /// Whether redirects to other hosts are refused.
+    pub(crate) is_same_host: bool,
+    /// How much a server has to send, in bytes a second.
+    pub(crate) min_byte_rate: u64,
 }
 
 /// A condition for replacing an object.
@@ -116,6 +122,10 @@ impl Clients for Service {
         is_public(address)
     }
 
+    fn is_same_host(&self) -> bool {
+        self.extras.is_same_host
+    }
+
     fn public_client(&self) -> Result<reqwest::Client, HttpError> {
         let client = shared_client(&self.options, &self.extras.certificates, true);
         client.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
@@ -174,7 +184,13 @@ impl HttpService for Service {
         if method == Method::HEAD {
             return Ok(response); // it has no body
         }
-        if !response.status().is_success() {
+        let is_success = response.status().is_success();
+        // Those of objects are counted together; to an upload, stores send a byte now and then until it is complete.
+        let response = match is_success && (is_object || method != Method::GET) {
+            true => response,
+            false => not_too_slow(response, extras.min_byte_rate),
+        };
+        if !is_success {
             return Ok(bounded(as_ascii(response), MAX_ERROR_LEN));
         }
         if extras.method_override.is_some() {
@@ -185,7 +201,9 @@ impl HttpService for Service {
             return Ok(bounded(response, MAX_ANSWER_LEN));
         }
         let response = match end {
-            Some(end) if response.status() == StatusCode::OK => as_partial_content(response, end).await?,
+            Some(end) if response.status() == StatusCode::OK => {
+                as_partial_content(response, end, extras.min_byte_rate).await?
+            }
             _ => response,
         };
         Ok(end_at_first_error(response))
@@ -194,8 +212,10 @@ impl HttpService for Service {
 
 /// How much is read of an answer that is an error.
 const MAX_ERROR_LEN: usize = 64 << 10;
-/// How much is read of an answer: a page of a listing has at most 5,000 names of 1,024 characters.
-const MAX_ANSWER_LEN: usize = 64 << 20;
+/// How much is read of an answer, such as credentials or what an upload is called.
+const MAX_ANSWER_LEN: usize = 1 << 20;
+/// How much is read of a page of a listing, which has at most 5,000 names of 1,024 characters.
+const MAX_PAGE_LEN: usize = 64 << 20;
 /// How much is kept of an object whose length the server does not say.
 const MAX_OBJECT_LEN: usize = 128 << 20;
 
@@ -222,6 +242,21 @@ fn bounded(response: HttpResponse, max_len: usize) -> HttpResponse {
     HttpResponse::from_parts(parts, body_of(chunks.boxed()))
 }
 
+/// Lets the body of an answer that comes too slowly end with an error.
+fn not_too_slow(response: HttpResponse, min_byte_rate: u64) -> HttpResponse {
+    response.map(|body| {
+        let guard = RateGuard::new(min_byte_rate, Box::new(AtomicU64::new(0)));
+        let state = Some((guard, body.bytes_stream()));
+        let chunks = unfold(state, async |state| {
+            let (mut guard, mut chunks) = state?;
+            let chunk = guard.next(&mut chunks).await?;
+            let state = chunk.is_ok().then_some((guard, chunks));
+            Some((chunk, state))
+        });
+        body_of(chunks.fuse().boxed())
+    })
+}
+
 /// Makes a body of chunks.
 fn body_of(chunks: BoxStream<'static, Result<Bytes, HttpError>>) -> HttpResponseBody {
     HttpResponseBody::new(StreamBody::new(SyncChunks(Mutex::new(chunks))))
@@ -246,7 +281,7 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 /// Gives an answer the headers of an object, without which `object_store` does not return it.
 async fn as_object_response(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let mut response =
-        buffer_body(response, MAX_ANSWER_LEN, "an answer that is longer than any that stores send").await?;
+        buffer_body(response, MAX_PAGE_LEN, "an answer that is longer than any that stores send").await?;
     let headers = response.headers_mut();
     headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
     headers.insert(ETAG, HeaderValue::from_static("\"answer\""));
@@ -310,12 +345,16 @@ impl Stream for SyncChunks {
 ///
 /// Otherwise the store would reject the response, and the object would have to be requested again. If the server does not say how
 /// long it is, it is received first.
-async fn as_partial_content(response: HttpResponse, end: u64) -> Result<HttpResponse, HttpError> {
+async fn as_partial_content(
+    response: HttpResponse,
+    end: u64,
+    min_byte_rate: u64,
+) -> Result<HttpResponse, HttpError> {
     let mut response = match response.headers().contains_key(CONTENT_LENGTH) {
         true => response,
         false => {
             buffer_body(
-                response,
+                not_too_slow(response, min_byte_rate),
                 MAX_OBJECT_LEN,
                 "an object of more than 128 MiB, whose length the server does not say",
             )
@@ -331,4 +370,28 @@ async fn as_partial_content(response: HttpResponse, end: u64) -> Result<HttpResp
         response.extensions_mut().insert(EntireObject);
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    /// In a time that passes only where all wait.
+    #[tokio::test(start_paused = true)]
+    async fn answer_that_comes_too_slowly_is_given_up() {
+        for (bytes, is_whole, seconds) in [(1, false, 30), (40_000, true, 100)] {
+            let chunks = futures_util::stream::iter(0..10).then(move |_| async move {
+                sleep(Duration::from_secs(10)).await;
+                Ok(vec![0; bytes].into())
+            });
+            let began = Instant::now();
+            let response = not_too_slow(HttpResponse::new(body_of(chunks.boxed())), 1024);
+            let read = buffer_body(response, 1 << 20, "").await;
+            assert_eq!((read.is_ok(), began.elapsed().as_secs()), (is_whole, seconds), "{bytes}");
+        }
+    }
 }

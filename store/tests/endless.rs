@@ -1,6 +1,6 @@
 //! Servers whose answers do not end.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,4 +87,44 @@ fn object_without_length_is_read_to_its_limit() {
     let (address, sent) = endless("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".into());
     ask_all(&address);
     assert!(sent.load(Ordering::Relaxed) < (128 << 20) + BUFFERS);
+}
+
+/// Lists a bucket that has the same content on each page, each with a new token, and returns what ends it and how many pages were sent.
+fn list_pages_without_end(content: &'static str) -> (String, u64) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let pages = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&pages);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, count) = (stream.unwrap(), Arc::clone(&count));
+            std::thread::spawn(move || {
+                let (mut requests, mut answers) = (BufReader::new(stream.try_clone().unwrap()), stream);
+                // A blank line ends each request.
+                while requests.by_ref().lines().map_while(Result::ok).any(|line| line.is_empty()) {
+                    let number = count.fetch_add(1, Ordering::Relaxed);
+                    let page = format!(
+                        "<ListBucketResult>{content}<IsTruncated>true</IsTruncated>\
+                         <NextContinuationToken>{number}</NextContinuationToken></ListBucketResult>"
+                    );
+                    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", page.len());
+                    answers.write_all((head + &page).as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let options = StoreOptions::new().retries(0).set("access_key_id", "a").set("secret_access_key", "b");
+    let options = options.set("region", "r").set("endpoint", format!("http://{address}"));
+    let end = list("s3://bucket/x", &options).unwrap().find_map(Result::err).unwrap();
+    (end.to_string(), pages.load(Ordering::Relaxed))
+}
+
+#[test]
+fn listing_without_end_is_given_up() {
+    let (error, pages) = list_pages_without_end("");
+    assert!(error.contains("pages without objects"), "{error}");
+    assert_eq!(pages, 1001);
+    let (error, pages) = list_pages_without_end("<Contents><Key>x</Key><Size>1</Size></Contents>");
+    assert!(error.contains("the same page again"), "{error}");
+    assert_eq!(pages, 2);
 }
