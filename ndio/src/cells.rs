@@ -11,6 +11,7 @@ use ndarray_io::{DType, DynArray};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::growth::{self, TextBuffer};
 use super::source::Source;
 
 /// Whether the text of a dtype may contain any character, unlike that of a number.
@@ -196,39 +197,35 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
 /// Records become objects, and complex numbers become lists of two numbers. NaN and infinities, which JSON
 /// cannot represent, become strings.
 pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
-    const BUFFER_LEN: usize = 64 << 10;
     source.check_complete()?;
     let (dtype, shape) = (source.dtype(), source.shape());
-    let mut out = format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype_text(dtype)), json!(shape))
-        .into_bytes();
+    let mut out = TextBuffer::new(file);
+    write!(out.text, "{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype_text(dtype)), json!(shape))?;
     // The other axes of an empty array may be of any length: print one empty list instead of millions.
     let lists = shape.iter().take_while(|length| **length > 0);
     let is_large = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
     let shape = if source.len() == 0 && is_large { &[0] } else { shape };
     let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
     put_nested_lists(shape, &mut out, &mut |out| {
-        if out.len() >= BUFFER_LEN {
-            file.write_all(out)?;
-            out.clear();
-        }
         let array = match block.take() {
             Some(array) => array,
             None => {
                 number = 0;
                 let next = blocks.next().ok_or("the array has fewer elements than its shape")??;
+                growth::add_decoded(next.array().bytes().len() as u64);
                 next.array().in_order(Order::C)?.into_owned()
             }
         };
         match array.objects() {
-            Some(objects) => serde_json::to_writer(out, &objects[number])?,
+            Some(objects) => serde_json::to_writer(&mut out.text, &objects[number])?,
             None => put_json(dtype, &array.bytes()[number * dtype.item_size()..][..dtype.item_size()], out)?,
         }
         number += 1;
         block = (number < array.len()).then_some(array);
         Ok(())
     })?;
-    out.extend_from_slice(b"}\n");
-    Ok(file.write_all(&out)?)
+    out.text.extend_from_slice(b"}\n");
+    out.flush()
 }
 
 /// Formats a dtype in NumPy's notation, without quotes if it is only a name.
@@ -243,31 +240,34 @@ pub(crate) fn dtype_text(dtype: &DType) -> String {
 /// Appends nested lists of this shape; `item` appends each element.
 fn put_nested_lists(
     shape: &[usize],
-    out: &mut Vec<u8>,
-    item: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>,
+    out: &mut TextBuffer<'_>,
+    item: &mut dyn FnMut(&mut TextBuffer<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let Some((length, within)) = shape.split_first() else { return item(out) };
-    out.push(b'[');
+    out.text.push(b'[');
     for index in 0..*length {
         if index > 0 {
-            out.push(b',');
+            out.text.push(b',');
         }
         put_nested_lists(within, out, item)?;
+        out.flush_if_full()?;
     }
-    out.push(b']');
+    out.text.push(b']');
     Ok(())
 }
 
-fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+fn put_json(dtype: &DType, bytes: &[u8], out: &mut TextBuffer<'_>) -> Result<(), Failure> {
     match dtype {
         DType::Record(record) => {
             for (number, field) in record.fields().iter().enumerate() {
-                out.push(if number == 0 { b'{' } else { b',' });
-                serde_json::to_writer(&mut *out, field.name())?;
-                out.push(b':');
+                out.text.push(if number == 0 { b'{' } else { b',' });
+                serde_json::to_writer(&mut out.text, field.name())?;
+                out.text.push(b':');
                 put_json(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], out)?;
+                out.flush_if_full()?;
             }
-            out.extend_from_slice(if record.fields().is_empty() { b"{}" } else { b"}" });
+            out.text.extend_from_slice(if record.fields().is_empty() { b"{}" } else { b"}" });
+            Ok(())
         }
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
@@ -275,9 +275,16 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_nested_lists(subarray.shape(), out, &mut |out| {
                 number += 1;
                 put_json(base, &bytes[(number - 1) * size..][..size], out)
-            })?;
+            })
         }
-        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && matches!(bytes.len(), 8 | 16) => {
+        _ => put_json_scalar(dtype, bytes, &mut out.text),
+    }
+}
+
+fn put_json_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    let scalar = dtype.as_scalar().ok_or("Python objects within records cannot be written as JSON")?;
+    match scalar.kind() {
+        Kind::Complex if matches!(bytes.len(), 8 | 16) => {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
             out.push(b'[');
@@ -286,22 +293,22 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_json_float(imaginary, is_big, out);
             out.push(b']');
         }
-        DType::Scalar(scalar) if scalar.kind() == Kind::Float && matches!(bytes.len(), 4 | 8) => {
+        Kind::Float if matches!(bytes.len(), 4 | 8) => {
             put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
         }
-        DType::Scalar(scalar) if is_json_literal(scalar) => put_scalar(dtype, bytes, out)?,
-        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && is_displayed_as_number(scalar) => {
+        _ if is_json_literal(scalar) => put_scalar(dtype, bytes, out)?,
+        Kind::Complex if is_displayed_as_number(scalar) => {
             let part =
                 Scalar::new(Kind::Float, bytes.len() / 2, scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
             let part = DType::from(part.ok_or("a complex number has two floats")?);
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
             out.push(b'[');
-            put_json(&part, real, out)?;
-            out.push(b',');
-            put_json(&part, imaginary, out)?;
-            out.push(b']');
+            for (bytes, end) in [(real, b','), (imaginary, b']')] {
+                put_json_scalar(&part, bytes, out)?;
+                out.push(end);
+            }
         }
-        DType::Scalar(scalar) if is_displayed_as_number(scalar) => {
+        _ if is_displayed_as_number(scalar) => {
             let at = out.len();
             put_scalar(dtype, bytes, out)?;
             quote_if_not_finite(out, at);

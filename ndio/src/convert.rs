@@ -64,6 +64,9 @@ pub(crate) struct Arguments {
     /// The delimiter of CSV: one character, or tab; default: a comma
     #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
     pub(super) delimiter: Option<u8>,
+    /// Precede texts in CSV that programs for spreadsheets take for formulas (`=`, `+`, `-`, `@`, tab) by an apostrophe
+    #[arg(long)]
+    pub(super) no_formulas: bool,
     /// The format of the input, regardless of its name
     #[arg(long, value_enum)]
     from: Option<Format>,
@@ -212,6 +215,7 @@ impl Arguments {
             (self.offset.is_some(), "--offset"),
             (self.header, "--header"),
             (self.delimiter.is_some(), "--delimiter"),
+            (self.no_formulas, "--no-formulas"),
             (self.from.is_some(), "--from"),
             (self.chunk.is_some(), "--chunk"),
             (self.axis.is_some(), "--axis"),
@@ -256,7 +260,11 @@ impl Arguments {
 
     /// Returns the CSV dialect.
     pub(super) fn csv_dialect(&self) -> CsvDialect {
-        CsvDialect { has_header: self.header, delimiter: self.delimiter.unwrap_or(b',') }
+        CsvDialect {
+            has_header: self.header,
+            delimiter: self.delimiter.unwrap_or(b','),
+            has_no_formulas: self.no_formulas,
+        }
     }
 
     /// Returns the file name of the member for an array that has this name, if any: the first of one, or one of several.

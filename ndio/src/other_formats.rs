@@ -14,6 +14,7 @@ use ndarray_io_formats::sparse::{MEMBER_NAMES, Sparse, SparseInfo};
 use super::convert::Arguments;
 use super::failure::Failure;
 use super::formats::{Format, compression_of};
+use super::growth;
 use super::input::Input;
 use super::output::{Content, Output};
 
@@ -97,7 +98,11 @@ pub(crate) fn convert_or_return_output(
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
     let matrix = match conversion {
-        OtherFormatConversion::ToDense => Some(read_sole_matrix(input).map_err(|failure| input.at(failure))?),
+        OtherFormatConversion::ToDense => {
+            let matrix = read_sole_matrix(input).map_err(|failure| input.at(failure))?;
+            check_dense_size(&matrix)?;
+            Some(matrix)
+        }
         OtherFormatConversion::ToSparse => {
             Some(read_as_sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
         }
@@ -117,11 +122,25 @@ pub(crate) fn convert_or_return_output(
     Ok(None)
 }
 
+/// Returns an error if the dense form of a matrix is much larger.
+fn check_dense_size(matrix: &Sparse) -> Result<(), Failure> {
+    let lengths = matrix.shape().iter().map(|length| *length as u64);
+    growth::add_output(lengths.fold(matrix.data().dtype().item_size() as u64, u64::saturating_mul))
+}
+
 /// Returns the sparse matrix of a dense array or of another sparse matrix.
 fn read_as_sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
     let options = crate::reading::options();
     let (matrix, is_sorted) = match input.detected_format() {
-        Some(Format::Npz) => (read_sole_matrix(input)?, false),
+        Some(Format::Npz) => {
+            let matrix = read_sole_matrix(input)?;
+            // CSR and CSC have a number for each index of an axis.
+            let longest = matrix.shape().iter().max().copied().unwrap_or(0) as u64;
+            if layout != Some(SparseLayout::Coo) {
+                growth::add_output(longest.saturating_mul(8))?;
+            }
+            (matrix, false)
+        }
         _ => {
             let file = input.npy(&options)?;
             if file.extent()? != Extent::Whole {
@@ -149,7 +168,9 @@ fn read_sole_matrix(input: &Input) -> Result<Sparse, Failure> {
             format!("it has the member '{name}' beside the sparse matrix, which would be left out").into()
         );
     }
-    Ok(Sparse::read_from(&archive)?)
+    let matrix = Sparse::read_from(&archive)?;
+    archive.members().iter().for_each(|member| growth::add_decoded(member.size()));
+    Ok(matrix)
 }
 
 /// Whether a file is one of safetensors, by its name or its content.

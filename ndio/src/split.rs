@@ -83,9 +83,11 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     }
     refuse_stale_parts(&folder, &stem, &path_of, part_ends.len())?;
     let all = source.byte_len();
-    growth::add_input(all);
-    // A part has a header of 128 bytes at least.
-    growth::add_output(all.saturating_add(128 * part_ends.len() as u64))?;
+    growth::add_decoded(all);
+    // The headers of the parts are about as long as that of the array.
+    let header = Header::new(source.dtype().clone(), source.order(), source.shape().to_vec().into())?;
+    let headers_len = (npy::format(&header, None)?.len() as u64).saturating_mul(part_ends.len() as u64);
+    growth::add_output(all.saturating_add(headers_len))?;
     let mut progress = Progress::new();
     let mut from = 0;
     for (number, end) in part_ends.into_iter().enumerate() {

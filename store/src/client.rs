@@ -421,8 +421,7 @@ mod tests {
             runtime.block_on(send_following_redirects(&clients, request))
         };
         let refused = |error: &HttpError, words: &str| {
-            let causes =
-                std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+            let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
             assert!(causes.map(|cause| cause.to_string()).any(|text| text.contains(words)), "{error:?}");
         };
         for to in ["127.0.0.1", "localhost"] {

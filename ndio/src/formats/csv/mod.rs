@@ -22,6 +22,8 @@ use crate::source::Source;
 pub(crate) struct CsvDialect {
     pub(crate) has_header: bool,
     pub(crate) delimiter: u8,
+    /// Whether texts that would be formulas are written so that they are not.
+    pub(crate) has_no_formulas: bool,
 }
 
 pub(super) struct Csv;
@@ -59,7 +61,7 @@ impl FileFormat for Csv {
         output.write(stdout, Content::Text, move |sink| {
             let source = source;
             let mut out = io::BufWriter::new(sink);
-            write::write(&source, arguments.csv_dialect().delimiter, &mut out)?;
+            write::write(&source, arguments.csv_dialect(), &mut out)?;
             Ok(out.flush()?)
         })
     }

@@ -146,10 +146,9 @@ impl TableReader {
     ) -> Result<(), Failure> {
         let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
         let mut has_header = self.dialect.has_header;
-        let delimiter = self.dialect.delimiter;
         let Self { input, position, .. } = self;
         let pieces = std::iter::from_fn(|| {
-            let dialect = CsvDialect { has_header: std::mem::take(&mut has_header), delimiter };
+            let dialect = CsvDialect { has_header: std::mem::take(&mut has_header), ..self.dialect };
             input.next_piece().map(|piece| piece.map(|piece| (piece, dialect))).transpose()
         });
         map_in_order(

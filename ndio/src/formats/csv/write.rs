@@ -7,17 +7,18 @@ use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 
+use super::CsvDialect;
 use crate::cells::{
     for_each_scalar, for_each_scalar_name, may_need_quotes, put_object, put_scalar, scalar_count,
 };
 use crate::failure::{Failure, at, in_block};
-use crate::growth;
+use crate::growth::{self, TextBuffer};
 use crate::progress::Progress;
 use crate::source::Source;
 
 /// Writes an array of up to two axes. A record gets a column for each field, and the file a header line with
 /// the names of the fields.
-pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn write(source: &Source, dialect: CsvDialect, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK_BYTES: usize = 1 << 20;
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
@@ -35,7 +36,7 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         .into());
     }
     let dtype = source.dtype();
-    let table = TableWriter { dtype, delimiter, elements_per_row, cells_per_element: scalar_count(dtype) };
+    let table = TableWriter { dtype, dialect, elements_per_row, cells_per_element: scalar_count(dtype) };
     source.check_complete()?;
     if is_record {
         table.write_header_line(out)?;
@@ -52,30 +53,28 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     };
     // A row that is longer than a block is divided among several.
     let blocks = source.blocks().order(Order::C).bytes(BLOCK_BYTES);
-    if dtype.item_size() > BLOCK_BYTES {
-        // The text of one element is several times as long: it is written as it is made.
+    if dtype.item_size() > BLOCK_BYTES || dtype.item_size() == 0 || dtype.has_object() {
+        // The text of a block may be any number of times as long: it is written as it is made.
         return blocks.threads(1).for_each(|block| {
-            let mut text = TextBuffer { text: Vec::new(), out: Some(&mut *out), flushed: 0 };
+            let bytes = block.array().bytes().len() as u64;
+            growth::add_decoded(bytes);
+            let mut text = TextBuffer::new(out);
             put(&block, &mut text)?;
-            let TextBuffer { text, .. } = text;
-            out.write_all(&text)?;
-            progress.add(block.array().bytes().len() as u64, all);
+            text.flush()?;
+            progress.add(bytes, all);
             Ok(())
         });
     }
     blocks.map(
         |block| {
-            let mut text = TextBuffer {
-                text: Vec::with_capacity(2 * block.array().bytes().len()),
-                out: None,
-                flushed: 0,
-            };
+            let text = Vec::with_capacity(2 * block.array().bytes().len());
+            let mut text = TextBuffer::of(text);
             put(&block, &mut text)?;
             Ok((text.text, block.array().bytes().len() as u64))
         },
         |made: Result<_, Failure>| {
             let (text, bytes) = made?;
-            growth::add_input(bytes);
+            growth::add_decoded(bytes);
             growth::add_output(text.len() as u64)?;
             out.write_all(&text)?;
             progress.add(bytes, all);
@@ -84,38 +83,9 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     )
 }
 
-/// Text of rows, which is passed on in pieces if there is an output.
-struct TextBuffer<'a> {
-    text: Vec<u8>,
-    out: Option<&'a mut dyn Write>,
-    /// How many bytes have been passed on.
-    flushed: u64,
-}
-
-impl TextBuffer<'_> {
-    /// Returns how many bytes have been made.
-    fn len(&self) -> u64 {
-        self.flushed + self.text.len() as u64
-    }
-
-    /// Passes on what has been made, if it is enough: at the end of a cell.
-    fn flush_if_full(&mut self) -> Result<(), Failure> {
-        const FLUSH_THRESHOLD: usize = 64 << 10;
-        if let Some(out) = &mut self.out
-            && self.text.len() >= FLUSH_THRESHOLD
-        {
-            growth::add_output(self.text.len() as u64)?;
-            out.write_all(&self.text)?;
-            self.flushed += self.text.len() as u64;
-            self.text.clear();
-        }
-        Ok(())
-    }
-}
-
 struct TableWriter<'a> {
     dtype: &'a DType,
-    delimiter: u8,
+    dialect: CsvDialect,
     /// The number of elements in a row.
     elements_per_row: usize,
     /// The number of cells of an element.
@@ -125,20 +95,19 @@ struct TableWriter<'a> {
 impl TableWriter<'_> {
     /// Writes the header line.
     fn write_header_line(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut text = TextBuffer { text: Vec::new(), out: Some(out), flushed: 0 };
+        let mut text = TextBuffer::new(out);
         let mut is_first = true;
         for_each_scalar_name(self.dtype, "", &mut |name| {
             if !std::mem::take(&mut is_first) {
-                text.text.push(self.delimiter);
+                text.text.push(self.dialect.delimiter);
             }
             let at = text.text.len();
             text.text.extend_from_slice(name.as_bytes());
-            self.quote_if_needed(at, &mut text.text);
+            self.finish_cell(at, &mut text.text);
             text.flush_if_full()
         })?;
         text.text.push(b'\n');
-        let TextBuffer { text, .. } = text;
-        Ok(out.write_all(&text)?)
+        text.flush()
     }
 
     /// Formats the rows of a block, which may begin or end within a row of the table.
@@ -153,7 +122,8 @@ impl TableWriter<'_> {
             for item in row * columns.len()..(row + 1) * columns.len() {
                 match objects {
                     Some(objects) => {
-                        self.put_objects(objects[item].as_ref(), &mut is_first, &mut out.text)?
+                        self.put_objects(objects[item].as_ref(), &mut is_first, &mut out.text)?;
+                        out.flush_if_full()?;
                     }
                     None => {
                         for_each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
@@ -161,7 +131,7 @@ impl TableWriter<'_> {
                             let at = out.text.len();
                             put_scalar(dtype, bytes, &mut out.text)?;
                             if may_need_quotes(dtype) {
-                                self.quote_if_needed(at, &mut out.text);
+                                self.finish_cell(at, &mut out.text);
                             }
                             out.flush_if_full()
                         })?
@@ -192,7 +162,7 @@ impl TableWriter<'_> {
             self.put_delimiter_unless_first(is_first, out);
             let at = out.len();
             put_object(object, out)?;
-            self.quote_if_needed(at, out);
+            self.finish_cell(at, out);
             Ok(())
         };
         match (self.dtype, element.view()) {
@@ -209,13 +179,20 @@ impl TableWriter<'_> {
 
     fn put_delimiter_unless_first(&self, is_first: &mut bool, out: &mut Vec<u8>) {
         if !std::mem::take(is_first) {
-            out.push(self.delimiter);
+            out.push(self.dialect.delimiter);
         }
     }
 
-    /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
-    fn quote_if_needed(&self, at: usize, out: &mut Vec<u8>) {
-        let needs_quotes = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
+    /// Quotes the text that starts at `at`, if it contains a delimiter, a quote or a line break.
+    fn finish_cell(&self, at: usize, out: &mut Vec<u8>) {
+        // What the program for spreadsheets of any maker begins a formula with, also in the full width of Asian text.
+        const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+        let is_formula = |start: &char| out[at..].starts_with(start.encode_utf8(&mut [0; 4]).as_bytes());
+        if self.dialect.has_no_formulas && FORMULA_STARTS.iter().any(is_formula) {
+            out.insert(at, b'\'');
+        }
+        let needs_quotes =
+            |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.dialect.delimiter;
         // A byte order mark at the beginning of a file would not be read as text.
         if !out[at..].iter().any(needs_quotes) && !out[at..].starts_with("\u{feff}".as_bytes()) {
             return;
