@@ -8,7 +8,9 @@ import yaml
 # What jobs may do beyond reading the repository.
 RIGHTS = {
     ("release.yml", "rehearsal"): {"contents: read", "actions: read"},
-    **{("release.yml", job): {"contents: write"} for job in ["draft", "programs", "wheels", "publish"]},
+    ("release.yml", "draft"): {"contents: write"},
+    **{("release.yml", job): {"contents: write", "id-token: write", "attestations: write"} for job in ["programs", "wheels"]},
+    ("release.yml", "publish"): {"contents: write", "id-token: write"},
 }
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -26,9 +28,12 @@ def check(path):
         for step in job["steps"]:
             if "uses" in step:
                 assert re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}", step["uses"]), f"{where}: {step['uses']} is not pinned by its hash"
-                assert step["with"]["persist-credentials"] is False, f"{where}: the checkout keeps a token"
+                assert "checkout" not in step["uses"] or step["with"]["persist-credentials"] is False, f"{where}: the checkout keeps a token"
             for script in re.findall(r"\.ci/([a-z_]+)", step.get("run", "")):
                 assert (ROOT / ".ci" / script).exists(), f"{where}: there is no .ci/{script}"
+            assert "secrets." not in str(step), f"{where}: a secret that does not expire"
+            for tool in re.findall(r"pip install (.*)", step.get("run", "")):
+                assert path.name != "release.yml" or "--require-hashes" in tool, f"{where}: tools without their hashes"
         for check in job.get("strategy", {}).get("matrix", {}).get("check", []):
             assert (ROOT / ".ci" / check.split()[0]).exists(), f"{where}: there is no .ci/{check}"
     if "conclusion" in jobs:

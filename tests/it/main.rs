@@ -16,6 +16,8 @@ mod hostile;
 #[cfg(all(feature = "object", feature = "npz"))]
 mod joblib;
 mod layers;
+#[cfg(feature = "full")]
+mod limits;
 #[cfg(all(feature = "full", target_endian = "little"))]
 #[path = "../mistakes/library.rs"]
 mod mistakes;

@@ -98,6 +98,7 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`], except for I/O errors.
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
+        options.get_limits().check_payload(bytes.len() as u64)?;
         Self::of_source(&PickleSource::new(bytes), options)
     }
 

@@ -1,0 +1,279 @@
+//! Limits × ways to read: what each function with options refuses.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewMut1, IxDyn};
+use ndarray_io::bytes::{InMemory, LocalFolder};
+use ndarray_io::dask::NpyStack;
+use ndarray_io::object::Pickle;
+use ndarray_io::ra::{ViewMutRaExt, ViewRaExt};
+use ndarray_io::{
+    DynArray, FlatView, Limits, NpyFile, NpyMmap, NpyMmapMut, NpyReader, NpzFile, NpzMmap, NpzReader,
+    NpzWriter, ReadNpyExt, ReadOptions, Result, ViewMutNpyExt, ViewNpyExt, npy, ra, scan,
+};
+
+use crate::support::routes::Aligned;
+
+/// Files of 1,000 numbers, and of objects with 12 parts that are five levels high.
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+const OBJECTS_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/objects/containers.npy");
+const PICKLE: &[u8] = b"(((((I1\nI2\nltI3\nltI4\nI5\nI6\nI7\nI8\nI9\nl.";
+
+impl Files {
+    fn new() -> Self {
+        let files = Self { folder: crate::support::temp::folder().unwrap() };
+        let array = Array1::from_iter((0..1000).map(f64::from));
+        ndarray_io::write_npy(files.path("a.npy"), &array).unwrap();
+        ra::write_ra(files.path("a.ra"), &array).unwrap();
+        let mut archive = NpzWriter::new(File::create(files.path("a.npz")).unwrap());
+        archive.add("a", &array).unwrap();
+        archive.finish().unwrap();
+        let mut archive = NpzWriter::new(File::create(files.path("objects.npz")).unwrap());
+        let objects = fs::read(OBJECTS_FILE).unwrap();
+        archive.add_raw("a", &objects[..], objects.len() as u64).unwrap();
+        archive.finish().unwrap();
+        fs::write(files.path("objects.npy"), objects).unwrap();
+        fs::write(files.path("p.pkl"), PICKLE).unwrap();
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+}
+
+/// A function, by file and name; the limits that it has with a file; and how it is called.
+type Route = (&'static str, &'static [&'static str], fn(&Files, &ReadOptions) -> Result<()>);
+
+const NUMBERS: &[&str] = &["header", "payload"];
+const OBJECTS: &[&str] = &["header", "payload", "objects", "object_height"];
+/// Of pickles, and of RA files, whose header has a fixed length but for the axes.
+const PICKLES: &[&str] = &["payload", "objects", "object_height"];
+const DATA: &[&str] = &["payload"];
+
+const ROUTES: &[Route] = &[
+    ("array/read.rs: read_npy_with", NUMBERS, |files, options| {
+        ArrayD::<f64>::read_npy_with(&files.bytes("a.npy")[..], options).map(drop)
+    }),
+    ("array/read.rs: read_npy_with", OBJECTS, |files, options| {
+        DynArray::read_npy_with(&files.bytes("objects.npy")[..], options).map(drop)
+    }),
+    ("array/view.rs: view_npy_with", NUMBERS, |files, options| {
+        ArrayView1::<f64>::view_npy_with(&Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    }),
+    ("array/view.rs: view_mut_npy_with", NUMBERS, |files, options| {
+        ArrayViewMut1::<f64>::view_mut_npy_with(&mut Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    }),
+    ("array/flat.rs: view_npy_with", NUMBERS, |files, options| {
+        FlatView::<f64>::view_npy_with(&Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    }),
+    ("array/flat.rs: view_ra_with", DATA, |files, options| {
+        FlatView::<f64>::view_ra_with(&Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    }),
+    ("array/ra.rs: view_ra_with", DATA, |files, options| {
+        ArrayView1::<f64>::view_ra_with(&Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    }),
+    ("array/ra.rs: view_mut_ra_with", DATA, |files, options| {
+        ArrayViewMut1::<f64>::view_mut_ra_with(&mut Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    }),
+    ("dask/mod.rs: open_with", OBJECTS, |_, options| all_of_parts(NpyStack::open_with(PARTS, options)?)),
+    ("dask/mod.rs: from_folder", OBJECTS, |_, options| {
+        all_of_parts(NpyStack::from_folder(LocalFolder(PARTS.into()), options)?)
+    }),
+    ("dask/mod.rs: from_folder_along", OBJECTS, |_, options| {
+        all_of_parts(NpyStack::from_folder_along(LocalFolder(PARTS.into()), 0, options)?)
+    }),
+    ("dask/mod.rs: open_along", OBJECTS, |_, options| all_of_parts(NpyStack::open_along(PARTS, 0, options)?)),
+    ("dynamic/object/joblib.rs: read_joblib", PICKLES, |files, options| {
+        Pickle::read_joblib(&files.bytes("p.pkl")[..], options).map(drop)
+    }),
+    ("dynamic/object/joblib.rs: view_joblib", PICKLES, |files, options| {
+        Pickle::view_joblib(files.bytes("p.pkl"), options).map(drop)
+    }),
+    ("dynamic/object/pickle.rs: read_with", PICKLES, |files, options| {
+        Pickle::read_with(&files.bytes("p.pkl")[..], options).map(drop)
+    }),
+    ("dynamic/object/pickle.rs: read_with_buffers", PICKLES, |files, options| {
+        Pickle::read_with_buffers(&files.bytes("p.pkl")[..], &[[]; 0], options).map(drop)
+    }),
+    ("dynamic/object/pickle.rs: from_bytes_with", PICKLES, |files, options| {
+        Pickle::from_bytes_with(&files.bytes("p.pkl"), options).map(drop)
+    }),
+    ("io/reader.rs: new_with", NUMBERS, |files, options| {
+        NpyReader::new_with(&files.bytes("a.npy")[..], options)?.read::<DynArray>().map(drop)
+    }),
+    ("io/reader.rs: new_with", NUMBERS, |files, options| {
+        NpyReader::new_with(&files.bytes("a.npy")[..], options)?.read_bytes().map(drop)
+    }),
+    ("io/reader.rs: new_with", OBJECTS, |files, options| {
+        NpyReader::new_with(&files.bytes("objects.npy")[..], options)?.read::<DynArray>().map(drop)
+    }),
+    ("mmap.rs: open_with", NUMBERS, |files, options| {
+        // SAFETY: the file belongs to this test.
+        unsafe { NpyMmap::<f64, IxDyn>::open_with(files.path("a.npy"), options) }.map(drop)
+    }),
+    ("mmap.rs: new_with", NUMBERS, |files, options| {
+        let file = File::open(files.path("a.npy")).unwrap();
+        // SAFETY: the file belongs to this test.
+        unsafe { NpyMmap::<f64, IxDyn>::new_with(&file, options) }.map(drop)
+    }),
+    ("mmap/mutable.rs: open_with", NUMBERS, |files, options| {
+        // SAFETY: the file belongs to this test.
+        unsafe { NpyMmapMut::<f64, IxDyn>::open_with(files.path("a.npy"), options) }.map(drop)
+    }),
+    ("mmap/mutable.rs: open_cow_with", NUMBERS, |files, options| {
+        // SAFETY: the file belongs to this test.
+        unsafe { NpyMmapMut::<f64, IxDyn>::open_cow_with(files.path("a.npy"), options) }.map(drop)
+    }),
+    ("npz/file.rs: open_with", NUMBERS, |files, options| {
+        all_of_archive(NpzFile::open_with(files.path("a.npz"), options)?)
+    }),
+    ("npz/file.rs: open_with", OBJECTS, |files, options| {
+        all_of_archive(NpzFile::open_with(files.path("objects.npz"), options)?)
+    }),
+    ("npz/file.rs: new_with", NUMBERS, |files, options| {
+        all_of_archive(NpzFile::new_with(File::open(files.path("a.npz")).unwrap(), options)?)
+    }),
+    ("npz/file.rs: from_source_with", NUMBERS, |files, options| {
+        all_of_archive(NpzFile::from_source_with(InMemory(files.bytes("a.npz")), options)?)
+    }),
+    ("npz/file.rs: salvage", NUMBERS, |files, options| {
+        all_of_archive(NpzFile::salvage(InMemory(files.bytes("a.npz")), options)?)
+    }),
+    ("npz/file.rs: with_options", NUMBERS, |files, options| {
+        all_of_archive(NpzFile::open(files.path("a.npz"))?.with_options(options))
+    }),
+    ("npz/file.rs: read_npz_with", NUMBERS, |files, options| {
+        ndarray_io::npz::read_npz_with(files.path("a.npz"), options).map(drop)
+    }),
+    ("npz/map.rs: open_with", NUMBERS, |files, options| {
+        // SAFETY: the file belongs to this test.
+        let archive = unsafe { NpzMmap::open_with(files.path("a.npz"), options)? };
+        archive.view::<f64, IxDyn>("a").map(drop)
+    }),
+    ("npz/reader.rs: new_with", NUMBERS, |files, options| {
+        let mut archive = NpzReader::new_with(File::open(files.path("a.npz")).unwrap(), options)?;
+        archive.by_name::<ndarray::OwnedRepr<f64>, IxDyn>("a.npy").map(drop)
+    }),
+    ("parts/file.rs: open_with", NUMBERS, |files, options| {
+        NpyFile::open_with(files.path("a.npy"), options)?.read::<DynArray>().map(drop)
+    }),
+    ("parts/file.rs: open_with", DATA, |files, options| {
+        ra::RaFile::open_with(files.path("a.ra"), options)?.read::<DynArray>().map(drop)
+    }),
+    ("parts/file.rs: new_with", NUMBERS, |files, options| {
+        let file = NpyFile::new_with(File::open(files.path("a.npy")).unwrap(), options)?;
+        file.slice_any(ndarray::s![..]).map(drop)
+    }),
+    ("parts/file.rs: from_source_with", NUMBERS, |files, options| {
+        let file = NpyFile::from_source_with(InMemory(files.bytes("a.npy")), options)?;
+        file.take::<Array1<f64>>(0, &Vec::from_iter(0..1000)).map(drop)
+    }),
+    ("parts/file.rs: with_options", DATA, |files, options| {
+        NpyFile::open(files.path("a.npy"))?.with_options(options).read::<DynArray>().map(drop)
+    }),
+    ("parts/file.rs: from_elements_with", DATA, |files, options| {
+        let header = ndarray_io::header::Header::new("<f8".parse()?, Default::default(), [1000].into())?;
+        let source = std::sync::Arc::new(InMemory(files.bytes("a.npy")));
+        NpyFile::from_elements_with(source, 128, header, options)?.read::<DynArray>().map(drop)
+    }),
+    ("path/mod.rs: read_npy_with", NUMBERS, |files, options| {
+        npy::read_npy_with::<_, ArrayD<f64>>(files.path("a.npy"), options).map(drop)
+    }),
+    ("path/ra.rs: read_ra_with", DATA, |files, options| {
+        ra::read_ra_with::<_, ArrayD<f64>>(files.path("a.ra"), options).map(drop)
+    }),
+    // It says of each part that it could not look at why.
+    ("scan/mod.rs: scan", &[], |files, options| {
+        scan::scan(InMemory(files.bytes("objects.npy")), options, &[]).map(drop)
+    }),
+];
+
+/// Functions whose options say how values convert; their input is in memory already.
+const WITHOUT_A_FILE: &[&str] = &[
+    "dynamic/convert.rs: cast_with",
+    "dynamic/convert.rs: cast_to_with",
+    "element/from_into.rs: read_plan_from",
+    "element/record/read.rs: read_plan",
+    "element/wrapped.rs: newtype_read_plan",
+    "element/wrapped.rs: enum_read_plan",
+];
+
+const PARTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/stacks/big");
+
+fn all_of_parts(parts: NpyStack) -> Result<()> {
+    parts.read::<DynArray>().map(drop)
+}
+
+fn all_of_archive(archive: NpzFile) -> Result<()> {
+    archive.read::<DynArray>("a").map(drop)
+}
+
+#[test]
+fn each_function_with_options_has_the_limits_of_the_table() {
+    let files = Files::new();
+    let limits: &[(&str, fn(Limits) -> Limits)] = &[
+        ("header", |limits| limits.header(20)),
+        ("payload", |limits| limits.payload(20)),
+        ("objects", |limits| limits.objects(3)),
+        ("object_height", |limits| limits.object_height(2)),
+    ];
+    let options = ReadOptions::new().allow_objects(true);
+    for (route, wanted, read) in ROUTES {
+        read(&files, &options).unwrap_or_else(|error| panic!("{route}: {error}"));
+        for (name, limited) in limits {
+            let found = read(&files, &options.clone().limits(limited(Limits::new())));
+            let is_over = found.as_ref().is_err_and(|error| error.is_limit());
+            assert!(is_over || found.is_ok(), "{route}, {name}: {found:?}");
+            assert_eq!(is_over, wanted.contains(name), "{route}, {name}: {found:?}");
+        }
+    }
+}
+
+/// A new limit, or a new function with options, needs its row.
+#[test]
+fn table_has_all_limits_and_all_functions_with_options() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let text = fs::read_to_string(source.join("limits.rs")).unwrap();
+    let setters = text.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
+    let setters: BTreeSet<_> =
+        setters.filter_map(|line| line.split_once("(mut self").map(|(name, _)| name)).collect();
+    // The last one needs an archive whose lengths are gigabytes: `tests/files/methods.rs`.
+    assert_eq!(setters, ["expansion", "header", "object_height", "objects", "payload"].into());
+
+    let known: BTreeSet<&str> =
+        ROUTES.iter().map(|(route, ..)| *route).chain(WITHOUT_A_FILE.to_vec()).collect();
+    let mut found = BTreeSet::new();
+    let mut folders = vec![source.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path)
+                .unwrap()
+                .replace("    fn read_npy_with<R", "pub fn read_npy_with<R");
+            let text = text.replace("    fn view", "pub fn view").replace("pub unsafe fn", "pub fn");
+            for function in text.split("pub fn ").skip(1) {
+                let head = function.split(['{', ';']).next().unwrap();
+                if head.contains("options: &ReadOptions") {
+                    let name = head.split(['<', '(']).next().unwrap();
+                    let file = path.strip_prefix(&source).unwrap().display().to_string().replace('\\', "/");
+                    found.insert(format!("{file}: {name}"));
+                }
+            }
+        }
+    }
+    assert_eq!(found.iter().map(|route| &**route).collect::<BTreeSet<_>>(), known);
+}
