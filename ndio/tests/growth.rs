@@ -76,7 +76,7 @@ fn size_of(path: &Path) -> u64 {
 }
 
 #[test]
-fn every_verb_writes_in_proportion_to_what_it_reads() {
+fn outputs_are_in_proportion_to_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let commands = [
         "info FILE",

@@ -219,9 +219,10 @@ fn all_of_archive(archive: NpzFile) -> Result<()> {
 }
 
 #[test]
-fn each_function_with_options_has_the_limits_of_the_table() {
+fn functions_with_options_refuse_what_exceeds_their_limits() {
     let files = Files::new();
-    let limits: &[(&str, fn(Limits) -> Limits)] = &[
+    type Limit = (&'static str, fn(Limits) -> Limits);
+    const LIMITS: &[Limit] = &[
         ("header", |limits| limits.header(20)),
         ("payload", |limits| limits.payload(20)),
         ("objects", |limits| limits.objects(3)),
@@ -230,7 +231,7 @@ fn each_function_with_options_has_the_limits_of_the_table() {
     let options = ReadOptions::new().allow_objects(true);
     for (route, wanted, read) in ROUTES {
         read(&files, &options).unwrap_or_else(|error| panic!("{route}: {error}"));
-        for (name, limited) in limits {
+        for (name, limited) in LIMITS {
             let found = read(&files, &options.clone().limits(limited(Limits::new())));
             let is_over = found.as_ref().is_err_and(|error| error.is_limit());
             assert!(is_over || found.is_ok(), "{route}, {name}: {found:?}");
