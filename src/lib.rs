@@ -120,6 +120,8 @@ mod transfer;
 mod zip;
 
 pub use array::{FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+#[doc(hidden)]
+pub use compat::*;
 pub use dtype::{Casting, DType};
 #[cfg(feature = "object")]
 pub use dynamic::object;
@@ -253,13 +255,17 @@ pub mod __private {
     };
 }
 
-/// [`Error`], under the name that `ndarray-npy` uses.
-pub type ReadNpyError = Error;
-/// [`Error`], under the name that `ndarray-npy` uses.
-pub type WriteNpyError = Error;
-/// [`Error`], under the name that `ndarray-npy` uses.
-pub type ViewNpyError = Error;
-/// [`Error`], under the name that `ndarray-npy` uses.
-pub type ReadNpzError = Error;
-/// [`Error`], under the name that `ndarray-npy` uses.
-pub type WriteNpzError = Error;
+/// Names of `ndarray-npy` 0.10 for [`Error`].
+#[doc(hidden)]
+pub mod compat {
+    use crate::Error;
+
+    pub type ReadDataError = Error;
+    pub type ReadNpyError = Error;
+    pub type ReadNpzError = Error;
+    pub type ViewDataError = Error;
+    pub type ViewNpyError = Error;
+    pub type WriteDataError = Error;
+    pub type WriteNpyError = Error;
+    pub type WriteNpzError = Error;
+}

@@ -195,8 +195,8 @@ impl<T> From<FlatArray<T>> for ArrayD<T> {
 
 impl<T> Sealed for FlatArray<T> {}
 impl<T> Sealed for FlatView<'_, T> {}
-impl<T> ReadNpyExt for FlatArray<T> {}
-impl<T> ReadRaExt for FlatArray<T> {}
+impl<T> ReadNpyExt for FlatArray<T> where Self: FromPayload {}
+impl<T> ReadRaExt for FlatArray<T> where Self: FromPayload {}
 
 impl<T: ReadableElement> FromPayload for FlatArray<T> {
     fn inner_ndim() -> usize {
@@ -209,24 +209,14 @@ impl<T: ReadableElement> FromPayload for FlatArray<T> {
     }
 }
 
-impl<'a, T> ViewNpyExt<'a> for FlatView<'a, T> {
-    type Elem = T;
-
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        T: ViewElement,
-    {
+impl<'a, T: ViewElement> ViewNpyExt<'a> for FlatView<'a, T> {
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
         view::<T, IxDyn, Npy>(bytes, options)?.try_into()
     }
 }
 
-impl<'a, T> ViewRaExt<'a> for FlatView<'a, T> {
-    type Elem = T;
-
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        T: ViewElement,
-    {
+impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
         view::<T, IxDyn, Ra>(bytes, options)?.try_into()
     }
 }
@@ -251,8 +241,8 @@ macro_rules! written {
             }
         }
 
-        impl<T, $($generics)*> WriteNpyExt for $type {}
-        impl<T, $($generics)*> WriteRaExt for $type {}
+        impl<T, $($generics)*> WriteNpyExt for $type where Self: WriteArray {}
+        impl<T, $($generics)*> WriteRaExt for $type where Self: WriteArray {}
     )*};
 }
 

@@ -28,9 +28,6 @@ use crate::transfer::{self, Source, Target};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ReadNpyIntoExt: Sealed {
-    /// The type of the elements.
-    type Elem;
-
     /// Reads exactly one array of the same shape as `self`; the strides may differ.
     ///
     /// Bytes after the array are left in the reader.
@@ -45,10 +42,7 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// After an error while the elements are being read, such as truncation, some elements of `self` may have
     /// been overwritten.
-    fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()>
-    where
-        Self::Elem: ReadableElement,
-    {
+    fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
 
@@ -70,18 +64,11 @@ pub trait ReadNpyIntoExt: Sealed {
     /// # assert_eq!(row, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_into_with<R: Read>(&mut self, reader: R, options: &ReadOptions) -> Result<()>
-    where
-        Self::Elem: ReadableElement;
+    fn read_npy_into_with<R: Read>(&mut self, reader: R, options: &ReadOptions) -> Result<()>;
 }
 
-impl<A, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
-    type Elem = A;
-
-    fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()>
-    where
-        A: ReadableElement,
-    {
+impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
+    fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
         options.refuse_trailing_check()?;
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;

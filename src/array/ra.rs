@@ -35,7 +35,7 @@ use crate::transfer::Sink;
 /// Elements of a composite type (0) can be read as any struct that derives [`Record`](macro@crate::Record)
 /// and has their size. The file does not describe them further, so **only the size is checked**.
 /// [`Void`](crate::Void) reads them as raw bytes.
-pub trait ReadRaExt: Sized + Sealed {
+pub trait ReadRaExt: FromPayload + Sealed {
     /// Reads one array, and leaves the bytes after it in the reader.
     ///
     /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
@@ -44,10 +44,7 @@ pub trait ReadRaExt: Sized + Sealed {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
-    fn read_ra<R: Read>(reader: R) -> Result<Self>
-    where
-        Self: FromPayload,
-    {
+    fn read_ra<R: Read>(reader: R) -> Result<Self> {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
 
@@ -56,10 +53,7 @@ pub trait ReadRaExt: Sized + Sealed {
     /// # Errors
     ///
     /// As for [`read_ra`](Self::read_ra).
-    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self>
-    where
-        Self: FromPayload,
-    {
+    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
         RaReader::new_with(reader, options)?.read()
     }
 }
@@ -82,7 +76,7 @@ pub trait ReadRaExt: Sized + Sealed {
 /// assert_eq!(file.len(), 48 + 8 + 8);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub trait WriteRaExt: Sealed {
+pub trait WriteRaExt: WriteArray {
     /// Writes the array and flushes the writer.
     ///
     /// # Errors
@@ -94,10 +88,7 @@ pub trait WriteRaExt: Sealed {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    fn write_ra<W: Write>(&self, writer: W) -> Result<()>
-    where
-        Self: WriteArray,
-    {
+    fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
         self.write_ra_with(writer, &RaOptions::new())
     }
 
@@ -108,10 +99,7 @@ pub trait WriteRaExt: Sealed {
     /// As for [`write_ra`](Self::write_ra). [`BadOption`](crate::error::ErrorKind::BadOption) is also
     /// returned for [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options
     /// request a sync of a writer that is neither a `File` nor a `BufWriter<File>`.
-    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()>
-    where
-        Self: WriteArray,
-    {
+    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
@@ -139,9 +127,6 @@ pub trait WriteRaExt: Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewRaExt<'a>: Sized + Sealed {
-    /// The type of the elements.
-    type Elem;
-
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -151,10 +136,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_ra(bytes: &'a [u8]) -> Result<Self>
-    where
-        Self::Elem: ViewElement,
-    {
+    fn view_ra(bytes: &'a [u8]) -> Result<Self> {
         Self::view_ra_with(bytes, &ReadOptions::new())
     }
 
@@ -163,9 +145,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     /// # Errors
     ///
     /// As for [`view_ra`](Self::view_ra).
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        Self::Elem: ViewElement;
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
 /// Views the bytes of an RA file as a mutable array, to change them in place.
@@ -181,9 +161,6 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewMutRaExt<'a>: Sized + Sealed {
-    /// The type of the elements.
-    type Elem;
-
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -193,10 +170,7 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self>
-    where
-        Self::Elem: ViewMutElement,
-    {
+    fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
     }
 
@@ -205,33 +179,20 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     /// # Errors
     ///
     /// As for [`view_mut_ra`](Self::view_mut_ra).
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
-    where
-        Self::Elem: ViewMutElement;
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> {}
-impl<S: Data, D: Dimension> WriteRaExt for ArrayBase<S, D> {}
-impl<A, D: Dimension> WriteRaExt for ArrayRef<A, D> {}
-
-impl<'a, A, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
-    type Elem = A;
-
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewElement,
-    {
+impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> where Self: FromPayload {}
+impl<S: Data, D: Dimension> WriteRaExt for ArrayBase<S, D> where Self: WriteArray {}
+impl<A, D: Dimension> WriteRaExt for ArrayRef<A, D> where Self: WriteArray {}
+impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
         view::<A, D, Ra>(bytes, options)
     }
 }
 
-impl<'a, A, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
-    type Elem = A;
-
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewMutElement,
-    {
+impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
         view_mut::<A, D, Ra>(bytes, options)
     }
 }

@@ -32,10 +32,7 @@ use crate::transfer;
 /// ```
 ///
 /// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
-///
-/// Generic code needs the bound [`FromPayload`] as well: arrays of elements that no file can have implement this trait, too, so that
-/// the compiler says what is wrong with them. Functions such as [`read_npy`](crate::read_npy) need only that bound.
-pub trait ReadNpyExt: Sized + Sealed {
+pub trait ReadNpyExt: FromPayload + Sealed {
     /// Reads exactly one array, and leaves the bytes after it in the reader.
     ///
     /// A `File` is read at explicit positions and by several threads. Do not wrap it in a `BufReader`, which
@@ -45,10 +42,7 @@ pub trait ReadNpyExt: Sized + Sealed {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
-    fn read_npy<R: Read>(reader: R) -> Result<Self>
-    where
-        Self: FromPayload,
-    {
+    fn read_npy<R: Read>(reader: R) -> Result<Self> {
         Self::read_npy_with(reader, &ReadOptions::new())
     }
 
@@ -70,17 +64,12 @@ pub trait ReadNpyExt: Sized + Sealed {
     /// assert_eq!(array, arr1(&[1.5]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self>
-    where
-        Self: FromPayload,
-    {
+    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
         NpyReader::new_with(reader, options)?.read()
     }
 }
 
-// For elements of any type, so that the compiler says of those that cannot be read why, and not that there is no such
-// function. So it is for the other traits.
-impl<S: DataOwned, D: Dimension> ReadNpyExt for ArrayBase<S, D> {}
+impl<S: DataOwned, D: Dimension> ReadNpyExt for ArrayBase<S, D> where Self: FromPayload {}
 
 impl<A, S, D> FromPayload for ArrayBase<S, D>
 where

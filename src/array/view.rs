@@ -28,9 +28,6 @@ use crate::transfer::{self, Source};
 /// The elements must be aligned and in this machine's byte order. To view a file, map it with `NpyMmap`,
 /// which owns the mapping, or with another crate.
 pub trait ViewNpyExt<'a>: Sized + Sealed {
-    /// The type of the elements.
-    type Elem;
-
     /// Views an entire file; bytes after the array are an error.
     ///
     /// The time does not depend on the number of elements, unless the type has invalid bit patterns, like
@@ -43,10 +40,7 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_npy(bytes: &'a [u8]) -> Result<Self>
-    where
-        Self::Elem: ViewElement,
-    {
+    fn view_npy(bytes: &'a [u8]) -> Result<Self> {
         Self::view_npy_with(bytes, &ReadOptions::new())
     }
 
@@ -71,9 +65,7 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     /// assert_eq!(view.len(), 3);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        Self::Elem: ViewElement;
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
 /// Views the bytes of an NPY file as a mutable array, to change them in place.
@@ -89,9 +81,6 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewMutNpyExt<'a>: Sized + Sealed {
-    /// The type of the elements.
-    type Elem;
-
     /// Views an entire file; bytes after the array are an error.
     ///
     /// # Errors
@@ -101,10 +90,7 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self>
-    where
-        Self::Elem: ViewMutElement,
-    {
+    fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
         Self::view_mut_npy_with(bytes, &ReadOptions::new())
     }
 
@@ -129,29 +115,17 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     /// ArrayViewMut1::<u8>::view_mut_npy_with(&mut bytes, &options)?.fill(0);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
-    where
-        Self::Elem: ViewMutElement;
+    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-impl<'a, A, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
-    type Elem = A;
-
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewElement,
-    {
+impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
         view::<A, D, Npy>(bytes, options)
     }
 }
 
-impl<'a, A, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
-    type Elem = A;
-
-    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewMutElement,
-    {
+impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
+    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
         view_mut::<A, D, Npy>(bytes, options)
     }
 }

@@ -32,10 +32,7 @@ use crate::transfer::{self, Items, Sink};
 /// ```
 ///
 /// To write to a path, prefer [`write_npy`](crate::write_npy), which replaces the file atomically.
-///
-/// Generic code needs the bound [`WriteArray`] as well: arrays of elements that no file can have implement this trait, too, so that
-/// the compiler says what is wrong with them. Functions such as [`write_npy`](crate::write_npy) need only that bound.
-pub trait WriteNpyExt: Sealed {
+pub trait WriteNpyExt: WriteArray {
     /// Writes the array and flushes the writer.
     ///
     /// # Errors
@@ -52,10 +49,7 @@ pub trait WriteNpyExt: Sealed {
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// After an error, the writer may have received part of the file.
-    fn write_npy<W: Write>(&self, writer: W) -> Result<()>
-    where
-        Self: WriteArray,
-    {
+    fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
         self.write_npy_with(writer, &WriteOptions::new())
     }
 
@@ -79,10 +73,7 @@ pub trait WriteNpyExt: Sealed {
     /// assert!(file.ends_with(&[0, 1]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()>
-    where
-        Self: WriteArray,
-    {
+    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
         write_and_sync(&self, &mut writer, options, &mut Npy::format)
     }
 }
@@ -104,7 +95,7 @@ pub trait WriteNpyExt: Sealed {
     message = "`{Self}` is not an array that can be written",
     label = "not an array of elements that a file can have",
     note = "arrays and views of ndarray 0.17, vectors and slices can be written, `DynArray`, and `FlatView`, for other libraries and \
-            other versions of ndarray; the path comes before the array, as in `numpy.save`"
+            other versions of ndarray; usize and isize are not in files: u64 or i64 hold their values; a struct derives Record; the path comes before the array, as in `numpy.save`"
 )]
 pub trait WriteArray: Sealed {
     /// Returns the approximate size of the array in a file, in bytes.
@@ -307,8 +298,8 @@ fn dtype_for<A: WritableElement, D: Dimension>(
     }
 }
 
-impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
-impl<A, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
+impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> where Self: WriteArray {}
+impl<A, D: Dimension> WriteNpyExt for ArrayRef<A, D> where Self: WriteArray {}
 
 impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBase<S, D> {
     fn byte_len(&self) -> usize {

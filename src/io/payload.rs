@@ -68,7 +68,8 @@ pub(crate) fn output_of<T>(
     message = "`{Self}` is not an array that can be read",
     label = "not an owned array of elements that a file can have",
     note = "an `Array`, `ArcArray` or `CowArray` of ndarray 0.17 can be read, a `DynArray` of any dtype, and a `FlatArray`, for \
-            vectors, other libraries and other versions of ndarray; a view needs a map: see `NpyMmap`; if `!` is named, say which type is read, as in \
+            vectors, other libraries and other versions of ndarray; usize and isize are not in files: u64 or i64 hold their values; a struct \
+            derives Record; a view needs a map: see `NpyMmap`; if `!` is named, say which type is read, as in \
             `let a: Array2<f64> = …`"
 )]
 pub trait FromPayload: Sized {

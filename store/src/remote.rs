@@ -8,7 +8,6 @@ use std::time::Duration;
 use http::Method;
 use ndarray_io::bytes::{Folder, ReadAt, fill_at};
 use ndarray_io::error::Result;
-use ndarray_io::file::WriteArray;
 use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
 use ndarray_io::ra::RaFile;
 use ndarray_io::{NpyFile, NpzFile, ReadOptions, WriteNpyExt, WriteOptions};
@@ -373,7 +372,7 @@ impl Remote {
     ///
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access; otherwise as for
     /// [`WriteNpyExt::write_npy`](ndarray_io::WriteNpyExt::write_npy).
-    pub fn write_npy<T: WriteNpyExt + WriteArray + ?Sized>(&self, array: &T) -> Result<()> {
+    pub fn write_npy<T: WriteNpyExt + ?Sized>(&self, array: &T) -> Result<()> {
         self.write_npy_with(array, &WriteOptions::new(), &UploadOptions::new()).map(drop)
     }
 
@@ -384,7 +383,7 @@ impl Remote {
     /// # Errors
     ///
     /// As for [`Remote::write_npy`] and [`Upload::finish`].
-    pub fn write_npy_with<T: WriteNpyExt + WriteArray + ?Sized>(
+    pub fn write_npy_with<T: WriteNpyExt + ?Sized>(
         &self,
         array: &T,
         options: &WriteOptions,
@@ -416,7 +415,7 @@ impl Remote {
         upload: &UploadOptions,
     ) -> Result<Version>
     where
-        T: WriteNpyExt + WriteArray + Send + 'static,
+        T: WriteNpyExt + Send + 'static,
     {
         let (remote, options, upload) = (self.clone(), options.clone(), upload.clone());
         task_result(

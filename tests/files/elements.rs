@@ -8,7 +8,6 @@ use ndarray::{
     Array, Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewMut1, Ix1, Ix2, ShapeBuilder, arr1, arr2, s,
 };
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, WantedShape};
-use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
 use ndarray_io::ra::{RaFile, RaOptions, ReadRaExt, WriteRaExt};
 use ndarray_io::{
@@ -31,7 +30,7 @@ fn grouped(numbers: &Array3<i32>) -> Array2<[i32; 3]> {
     Array2::from_shape_fn((rows, columns), |(i, j)| std::array::from_fn(|k| numbers[[i, j, k]]))
 }
 
-fn npy_bytes<A: WriteNpyExt + WriteArray>(array: &A) -> Vec<u8> {
+fn npy_bytes<A: WriteNpyExt>(array: &A) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file

@@ -5,10 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 
 use ndarray::{Array0, Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Dimension, array};
+// With those of archives, which are used below, all names at its root.
 use ndarray_io::{
-    ReadNpyError, ReadNpyExt, ReadableElement, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyError,
-    ViewNpyExt, WritableElement, WriteNpyError, WriteNpyExt, create_new_npy, read_npy, write_npy,
-    write_zeroed_npy,
+    ReadDataError, ReadNpyError, ReadNpyExt, ReadableElement, ViewDataError, ViewElement, ViewMutElement,
+    ViewMutNpyExt, ViewNpyError, ViewNpyExt, WritableElement, WriteDataError, WriteNpyError, WriteNpyExt,
+    create_new_npy, read_npy, write_npy, write_zeroed_npy,
 };
 
 use crate::support::routes::Aligned;
@@ -26,6 +27,50 @@ mod migrating {
     /// `mmap_large` makes a file of 64 GiB: it is compiled alone.
     #[cfg(all(feature = "mmap", unix))]
     const _: fn() -> Result<(), Box<dyn std::error::Error>> = mmap_large::main;
+}
+
+/// Generic code needs no other bound than the trait, in all formats.
+#[test]
+fn traits_alone_bound_generic_code() {
+    use ndarray_io::ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
+
+    fn write<T: WriteNpyExt + ?Sized>(array: &T) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        array.write_npy(&mut bytes).unwrap();
+        bytes
+    }
+    fn write_ra<T: WriteRaExt + ?Sized>(array: &T) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        array.write_ra(&mut bytes).unwrap();
+        bytes
+    }
+    fn read<T: ReadNpyExt>(bytes: &[u8]) -> T {
+        T::read_npy(bytes).unwrap()
+    }
+    fn read_ra<T: ReadRaExt>(bytes: &[u8]) -> T {
+        T::read_ra(bytes).unwrap()
+    }
+    fn view<'a, T: ViewNpyExt<'a>>(bytes: &'a [u8]) -> T {
+        T::view_npy(bytes).unwrap()
+    }
+    fn view_mut<'a, T: ViewMutNpyExt<'a>>(bytes: &'a mut [u8]) -> T {
+        T::view_mut_npy(bytes).unwrap()
+    }
+    fn view_ra<'a, T: ViewRaExt<'a>>(bytes: &'a [u8]) -> T {
+        T::view_ra(bytes).unwrap()
+    }
+    fn view_mut_ra<'a, T: ViewMutRaExt<'a>>(bytes: &'a mut [u8]) -> T {
+        T::view_mut_ra(bytes).unwrap()
+    }
+    let array: Array2<u8> = array![[1, 2], [3, 4]];
+    let (npy, ra) = (write(&array), write_ra(&array.view()));
+    assert_eq!(array, read::<Array2<u8>>(&npy));
+    assert_eq!(array, read_ra::<Array2<u8>>(&ra));
+    let (mut npy, mut ra) = (Aligned::new(&npy), Aligned::new(&ra));
+    assert_eq!(array, view::<ArrayView2<'_, u8>>(&npy));
+    assert_eq!(array, view_ra::<ArrayView2<'_, u8>>(&ra));
+    assert_eq!(array, view_mut::<ArrayViewMut2<'_, u8>>(&mut npy));
+    assert_eq!(array, view_mut_ra::<ArrayViewMut2<'_, u8>>(&mut ra));
 }
 
 #[test]
@@ -102,6 +147,7 @@ fn read_npy_error_converts_into_user_error() {
     let Failure::Read(error) = load().unwrap_err();
     assert!(error.is_io());
     let _: (Option<WriteNpyError>, Option<ViewNpyError>) = (None, None);
+    let _: (Option<ReadDataError>, Option<ViewDataError>, Option<WriteDataError>) = (None, None, None);
     let _: (Option<ndarray_io::ReadNpzError>, Option<ndarray_io::WriteNpzError>) = (None, None);
 }
 

@@ -4,7 +4,6 @@ use std::io::{self, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
 use ndarray_io::{
     DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
@@ -12,7 +11,7 @@ use ndarray_io::{
 
 use crate::support::routes::ChunkedReader;
 
-fn npy_bytes(array: &(impl WriteNpyExt + WriteArray)) -> Vec<u8> {
+fn npy_bytes(array: &impl WriteNpyExt) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use ndarray::{Array1, ArrayD, arr1};
 use ndarray_io::dtype::{ByteOrder, LongDoubleFormat};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
-use ndarray_io::file::WriteArray;
 use ndarray_io::{
     Bytes, Chars, Datetime64, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64, ViewNpyExt, Void,
     WriteNpyExt, WriteOptions, read_npy, units,
@@ -14,7 +13,7 @@ use ndarray_io::{
 use crate::support::manifest;
 use crate::support::{file, routes};
 
-fn little_endian_npy<T: WriteNpyExt + WriteArray>(array: &T) -> Vec<u8> {
+fn little_endian_npy<T: WriteNpyExt>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
     let options = WriteOptions::new().byte_order(ByteOrder::Little);
     array.write_npy_with(&mut file, &options).unwrap();

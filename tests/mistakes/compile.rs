@@ -26,7 +26,7 @@ struct WithText {
 
 fn main() {}
 
-// reads elements of usize with the trait => `usize` is not a type that elements can be read as => u64 or i64 hold their values
+// reads elements of usize with the trait => usize>` is not an array that can be read => u64 or i64 hold their values
 fn read_usize_by_trait() -> ndarray_io::Result<()> {
     let a = Array1::<usize>::read_npy(&b""[..])?;
     Ok(())
@@ -43,7 +43,7 @@ fn write_usize_by_path() -> ndarray_io::Result<()> {
     write_npy("x.npy", &Array1::<usize>::zeros(3))
 }
 
-// writes elements of usize with the trait => `usize` is not a type whose elements can be written => u64 or i64
+// writes elements of usize with the trait => usize>` is not an array that can be written => u64 or i64
 fn write_usize_by_trait() -> ndarray_io::Result<()> {
     Array1::<usize>::zeros(3).write_npy(Vec::new())
 }
@@ -54,7 +54,7 @@ fn read_structs_without_derive() -> ndarray_io::Result<()> {
     Ok(())
 }
 
-// views structs without repr(C) => `WithoutReprC` cannot be viewed => needs #[repr(C)]
+// views structs without repr(C) => `WithoutReprC: ViewElement`
 fn view_structs_without_repr_c() -> ndarray_io::Result<()> {
     let a = ArrayView1::<WithoutReprC>::view_npy(b"")?;
     Ok(())
@@ -65,12 +65,12 @@ fn map_structs_without_repr_c() {
     let a = unsafe { NpyMmap::<WithoutReprC, Ix1>::open("x.npy") };
 }
 
-// views text => `String` cannot be viewed => Chars<N>
+// views text => `String: ViewElement`
 fn view_text() {
     let a = ArrayView1::<String>::view_npy(b"");
 }
 
-// views structs with text => a field of the struct cannot be viewed => Chars<N>
+// views structs with text => `WithText: ViewElement`
 fn view_structs_with_text() {
     let a = ArrayView1::<WithText>::view_npy(b"");
 }
@@ -105,8 +105,8 @@ fn read_char() -> ndarray_io::Result<()> {
     Ok(())
 }
 
-// bounds generic code by the trait alone => `T` is not an array that can be written => consider further restricting type parameter `T`
-fn write_type_bounded_by_trait_alone<T: WriteNpyExt>(array: &T) -> ndarray_io::Result<()> {
+// writes structs without a derive with the trait => NoElement>` is not an array that can be written => a struct derives Record
+fn write_structs_without_derive(array: &Array1<NoElement>) -> ndarray_io::Result<()> {
     array.write_npy(Vec::new())
 }
 

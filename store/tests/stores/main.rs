@@ -11,7 +11,6 @@ mod wrong;
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, Ix2, s};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::file::WriteArray;
 use ndarray_io::{DynArray, NpzWriter, ReadOptions, WriteNpyExt};
 use ndarray_io_store::{Remote, StoreOptions};
 use object_store::ObjectStoreExt;
@@ -21,7 +20,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) fn bytes_of<T: WriteNpyExt + WriteArray + ?Sized>(array: &T) -> Vec<u8> {
+pub(crate) fn bytes_of<T: WriteNpyExt + ?Sized>(array: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();
     bytes
