@@ -106,7 +106,7 @@ fn read_char() -> ndarray_io::Result<()> {
 }
 
 // writes structs without a derive with the trait => NoElement>` is not an array that can be written => a struct derives Record
-fn write_structs_without_derive(array: &Array1<NoElement>) -> ndarray_io::Result<()> {
+fn write_structs_without_derive(array: Array1<NoElement>) -> ndarray_io::Result<()> {
     array.write_npy(Vec::new())
 }
 
