@@ -15,10 +15,12 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, Axis, Ix1, Ix2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::Order;
 use ndarray_io::npy::read_npy_with;
-use ndarray_io::{Casting, DynArray, NpyFile, NpyMmap, NpyWriter, ReadOptions, Record, read_npy, write_npy};
+use ndarray_io::{
+    ByteOrder, Casting, DynArray, NpyFile, NpyMmap, NpyWriter, ReadOptions, Record, read_npy, write_npy,
+};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 7;

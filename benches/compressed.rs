@@ -9,9 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix1, s};
-use ndarray_io::file::WriteArray;
-use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
-use ndarray_io::{DynArray, NpzFile, ReadOptions, WriteOptions, read_npy};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
+use ndarray_io::{Compression, DynArray, NpzFile, ReadOptions, WriteArray, WriteOptions, read_npy};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 9;

@@ -18,14 +18,12 @@ use std::time::Duration;
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, SliceInfoElem, s};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
-use ndarray_io::dtype::DType;
-use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
-use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
 use ndarray_io::object::Object;
 use ndarray_io::{
-    Casting, DynArray, NpyFile, NpyWriter, NpzFile, ReadNpyExt, ReadNpyIntoExt, read_npy, write_npy,
-    write_npz,
+    Casting, Compression, DType, DynArray, NpyFile, NpyWriter, NpzFile, NpzUpdate, ReadNpyExt,
+    ReadNpyIntoExt, WriteArray, read_npy, write_npy, write_npz,
 };
 use ndarray_io_benches::{NumPy, cpu_timed};
 

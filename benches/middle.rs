@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix1, Ix2, ShapeBuilder, s};
 use ndarray_io::npy::read_npy_with;
-use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::npz::NpzOptions;
 use ndarray_io::{
-    Casting, DynArray, NpyFile, NpyWriter, NpzReader, NpzWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    WriteNpyExt, read_npy, write_npy,
+    Casting, Compression, DynArray, NpyFile, NpyWriter, NpzReader, NpzWriter, ReadNpyExt, ReadNpyIntoExt,
+    ReadOptions, WriteNpyExt, read_npy, write_npy,
 };
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 

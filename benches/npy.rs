@@ -168,7 +168,7 @@ impl Target {
 /// Measures writing an array with this library and others; `theirs` is the NumPy expression for the array.
 fn write_race<T>(folder: &Path, numpy: &Python, work: &str, array: &T, theirs: &str, raw: Option<&[u8]>)
 where
-    T: ndarray_io::file::WriteArray + ndarray_npy::WriteNpyExt,
+    T: ndarray_io::WriteArray + ndarray_npy::WriteNpyExt,
 {
     let path = |who: &str| folder.join(format!("written-{who}.npy"));
     let (ours, peers, raws, numpys) = (&path("ours"), &path("ndarray-npy"), &path("raw"), path("numpy"));
@@ -218,7 +218,7 @@ fn writes(folder: &Path, numpy: &Python) {
 fn converted_reads(folder: &Path, numpy: &Python) {
     let plain = &folder.join("plane.npy");
     let big = &folder.join("big.npy");
-    let options = ndarray_io::WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big);
+    let options = ndarray_io::WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big);
     ndarray_io::npy::write_npy_with(big, &plane(), &options).unwrap();
     let race = Race::new("read >f8")
         .runner("ndarray-io", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(big).unwrap()))

@@ -9,9 +9,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::file::WriteArray;
-use ndarray_io::npz::{Compression, NpzMmap, NpzOptions, write_npz_with};
-use ndarray_io::{NpzFile, NpzReader, NpzWriter, WriteOptions, read_npy, write_npy, write_npz};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
+use ndarray_io::{
+    Compression, NpzFile, NpzMmap, NpzReader, NpzWriter, WriteArray, WriteOptions, read_npy, write_npy,
+    write_npz,
+};
 use ndarray_io_benches::{NumPy, Race, print_head, timed, timed_small};
 
 /// 128 MiB of `f64`.
@@ -268,7 +270,7 @@ fn opens(folder: &Path, many: &Path) {
     Race::new("prepare an update of 20,000 additions")
         .runner("ndarray-io", || {
             timed(|| {
-                let update = ndarray_io::npz::NpzUpdate::open(path).unwrap();
+                let update = ndarray_io::NpzUpdate::open(path).unwrap();
                 drop(names.iter().fold(update, |update, name| update.add(name, &array).unwrap()));
             })
         })

@@ -8,9 +8,8 @@ use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 use ndarray::{Array1, ArrayView1};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::npy::write_npy_with;
-use ndarray_io::{DynArray, Record, ViewNpyExt, WriteOptions, read_npy, write_npy};
+use ndarray_io::{ByteOrder, DynArray, Record, ViewNpyExt, WriteOptions, read_npy, write_npy};
 use ndarray_io_benches::{Race, print_head, timed, timed_small};
 use npyz::{AutoSerialize, WriterBuilder};
 

@@ -4,8 +4,9 @@
 //! viewed without copying.
 
 use ndarray::{Array1, ArrayView1, Ix1};
+use ndarray_io::element::Chars;
 use ndarray_io::{
-    Chars, DynArray, NpyReader, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, read_npy, write_npy,
+    DynArray, NpyReader, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, read_npy, write_npy,
 };
 
 /// In the file, the fields are in this order without padding:

@@ -57,9 +57,9 @@ impl Header {
     /// # Examples
     ///
     /// ```
-    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// use ndarray_io::dtype::{Kind, Scalar};
     /// use ndarray_io::header::{Header, Order, Shape};
-    /// use ndarray_io::DType;
+    /// use ndarray_io::{ByteOrder, DType};
     ///
     /// let float = DType::from(Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap());
     /// assert!(Header::new(float.clone(), Order::C, Shape::from([3, 4])).is_ok());
@@ -175,7 +175,7 @@ impl Header {
 /// ```
 /// use ndarray::arr1;
 /// use ndarray_io::bytes::InMemory;
-/// use ndarray_io::file::Extent;
+/// use ndarray_io::header::Extent;
 /// use ndarray_io::{NpyFile, WriteNpyExt};
 ///
 /// let mut file = Vec::new();

@@ -25,7 +25,7 @@
 //! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; any writer, [`NpzWriter`]; any reader that can seek, [`NpzReader`]; maps, [`NpzMmap`] |
 //! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
 //! | read an array whose type is known only at run time | [`DynArray`], [`with_numbers!`](crate::with_numbers) |
-//! | write a function for any type of elements | [`ReadableElement`], [`WritableElement`]; of arrays, [`FromPayload`](file::FromPayload) |
+//! | write a function for any type of elements | [`ReadableElement`], [`WritableElement`]; of arrays, [`ReadArray`], [`WriteArray`] |
 //! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
 //! | read into existing memory | [`ReadNpyIntoExt`] |
 //! | convert or join files of any size | [`convert`] |
@@ -76,7 +76,7 @@
 //!   conversions between Python objects and types of `serde`.
 //! - `num-bigint-0_4`: conversions between Python's integers and those of this crate.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
-//! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`] and [`Timedelta64`] to and from types of these
+//! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`](element::Datetime64) and [`Timedelta64`](element::Timedelta64) to and from types of these
 //!   crates.
 //! - `full`: all of these.
 //! - `compressed_npz` and `num-complex-0_4`: names that ease migration from `ndarray-npy`. They add nothing
@@ -93,7 +93,7 @@ pub mod convert;
 pub mod dask;
 pub mod dtype;
 mod dynamic;
-mod element;
+mod elements;
 pub mod error;
 pub mod header;
 mod io;
@@ -119,27 +119,37 @@ mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
 
-pub use array::{FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use array::{
+    FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteArray, WriteNpyExt,
+};
 #[doc(hidden)]
 pub use compat::*;
-pub use dtype::{Casting, DType};
+pub use dtype::casting::Casting;
+pub use dtype::scalar::ByteOrder;
+pub use dtype::value::DType;
 #[cfg(feature = "object")]
 pub use dynamic::object;
 pub use dynamic::{DynArray, DynView};
-pub use element::{
-    Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
-    WritableElement, units,
-};
-pub use error::{Error, Result};
-pub use io::{NpyReader, NpyWriter};
+pub use elements::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
+pub use error::value::{Error, Result};
+pub use io::{NpyReader, NpyWriter, ReadArray};
 pub use limits::Limits;
 #[cfg(feature = "mmap")]
 pub use mmap::{NpyMmap, NpyMmapMut};
 #[cfg(feature = "npz")]
-pub use npz::{NpzFile, NpzReader, NpzUpdate, NpzWriter, read_npz, write_npz};
+pub use npz::file::{NpzFile, read_npz};
 #[cfg(all(feature = "mmap", feature = "npz"))]
-pub use npz::{NpzMmap, NpzMmapMut};
-pub use options::{ReadOptions, WriteOptions};
+pub use npz::map::{NpzMmap, NpzMmapMut};
+#[cfg(feature = "npz")]
+pub use npz::options::Compression;
+#[cfg(feature = "npz")]
+pub use npz::reader::NpzReader;
+#[cfg(feature = "npz")]
+pub use npz::update::NpzUpdate;
+#[cfg(feature = "npz")]
+pub use npz::writer::{NpzWriter, write_npz};
+pub use options::read::ReadOptions;
+pub use options::write::WriteOptions;
 pub use parts::NpyFile;
 pub use path::{create_new_npy, read_npy, write_npy, write_zeroed_npy};
 
@@ -154,16 +164,18 @@ pub mod file {
     //! ([`Ra`]). Their aliases for NPY are [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and
     //! `NpyMmap`; those for RA are in [`ra`](crate::ra).
 
-    pub use crate::array::{WriteArray, header_of, write_headed};
-    pub use crate::blocks::Chunks;
-    pub use crate::header::Extent;
-    pub use crate::io::{
-        ArrayFormat, ArrayReader, FromPayload, Npy, Ra, UncommittedRows, grow_header, grow_header_with,
-    };
+    pub use crate::array::{header_of, write_headed};
+    pub use crate::io::{ArrayFormat, ArrayReader, Npy, Ra, UncommittedRows, grow_header, grow_header_with};
     #[cfg(feature = "mmap")]
     pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
     pub use crate::parts::ArrayFile;
     pub use crate::path::{FileReplacement, replace_file_with};
+}
+
+pub mod element {
+    //! Types of elements beyond Rust's numbers: text, bytes, times, long doubles, and bytes without a meaning.
+
+    pub use crate::elements::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 }
 
 pub mod narrow {
@@ -186,7 +198,7 @@ pub mod narrow {
     //! # Ok::<(), ndarray_io::Error>(())
     //! ```
 
-    pub use crate::element::narrow::{
+    pub use crate::elements::narrow::{
         Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
         Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Int1, Int2, Int4, Uint1, Uint2, Uint4,
     };
@@ -246,8 +258,8 @@ pub mod __private {
     pub use ::core;
     pub use std::vec::Vec;
 
-    pub use crate::element::record::*;
-    pub use crate::element::{
+    pub use crate::elements::record::*;
+    pub use crate::elements::{
         Enumeration, Markers, Newtype, ReadPlan, WritePlan, converted, dtype_into, enum_dtype,
         enum_file_layout, enum_read_plan, enum_write_plan, newtype_axes, newtype_dtype, newtype_file_layout,
         newtype_is_always_bitwise, newtype_is_read_as_bytes, newtype_read_plan, newtype_write_plan,

@@ -402,9 +402,8 @@ fn piecewise_work_takes_memory_for_a_few_pieces() {
 /// Rows take no allocation each, fields a fixed number, which does not grow with their number.
 fn rows_and_fields_take_few_allocations() {
     use ndarray::{Array2, s};
-    use ndarray_io::dtype::DType;
     use ndarray_io::header::Order;
-    use ndarray_io::{DynArray, NpyFile, NpyWriter, write_npy};
+    use ndarray_io::{DType, DynArray, NpyFile, NpyWriter, write_npy};
 
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (&folder.path().join("a.npy"), folder.path().join("b.npy"));
@@ -471,8 +470,8 @@ fn check(what: &str, most: f64, each: f64) {
 /// Members of an archive take a fixed number of allocations each.
 #[cfg(feature = "npz")]
 fn members_take_few_allocations() {
-    use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
-    use ndarray_io::{NpzFile, file::WriteArray};
+    use ndarray_io::npz::{NpzOptions, write_npz_with};
+    use ndarray_io::{Compression, NpzFile, NpzUpdate, WriteArray};
 
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("a.npz");
@@ -530,9 +529,9 @@ fn parts_take_few_allocations() {
 fn conversions_stay_within_their_budget() {
     use ndarray::{Array, IxDyn};
     use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
-    use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    use ndarray_io::dtype::{Kind, Scalar};
     use ndarray_io::header::Order;
-    use ndarray_io::write_npy;
+    use ndarray_io::{ByteOrder, write_npy};
 
     const MEMORY_BUDGET: usize = MIB;
     let folder = tempfile::tempdir().unwrap();
@@ -677,8 +676,8 @@ fn pickles_take_memory_and_work_in_proportion() {
 
 /// Casting and slicing take memory for the result and a block.
 fn casts_take_memory_for_their_result() {
-    use ndarray_io::DynArray;
-    use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    use ndarray_io::dtype::{Kind, Scalar};
+    use ndarray_io::{ByteOrder, DynArray};
 
     let array = DynArray::new(&Array1::<i32>::ones(4 * MIB)).unwrap();
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap();
@@ -694,8 +693,8 @@ fn casts_take_memory_for_their_result() {
 /// An archive takes memory for its arrays and a few blocks; a bomb allocates nothing for its declared size.
 #[cfg(feature = "npz")]
 fn archives_take_memory_for_their_arrays() {
-    use ndarray_io::npz::{Compression, NpzOptions};
-    use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, WriteOptions};
+    use ndarray_io::npz::NpzOptions;
+    use ndarray_io::{Compression, DynArray, NpzFile, NpzReader, NpzWriter, WriteOptions};
     use std::io::Cursor;
 
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB

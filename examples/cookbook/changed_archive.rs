@@ -1,6 +1,6 @@
 use ndarray::{Array1, arr1};
-use ndarray_io::npz::{Compression, NpzOptions};
-use ndarray_io::{NpzFile, NpzUpdate};
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Compression, NpzFile, NpzUpdate};
 
 fn main() -> ndarray_io::Result<()> {
     let options = NpzOptions::new().compression(Compression::deflated());

@@ -1,6 +1,7 @@
 use ndarray::Array1;
-use ndarray_io::units::{Day, Second};
-use ndarray_io::{Datetime64, read_npy, write_npy};
+use ndarray_io::element::Datetime64;
+use ndarray_io::element::units::{Day, Second};
+use ndarray_io::{read_npy, write_npy};
 
 fn main() -> ndarray_io::Result<()> {
     let times: Array1<Datetime64<Second>> = read_npy("times.npy")?;

@@ -10,11 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
-use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar};
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
-use ndarray_io::file::FromPayload;
+use ndarray_io::dtype::{Kind, Narrow, Scalar};
+use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::{Header, Order};
-use ndarray_io::{DType, NpyFile, ReadOptions};
+use ndarray_io::{ByteOrder, DType, Error, NpyFile, ReadArray, ReadOptions, Result};
 
 use crate::tensors::{Tensor, Tensors};
 
@@ -126,7 +125,7 @@ impl Gguf {
     /// # Errors
     ///
     /// Those of [`open_tensor`](Self::open_tensor), and of [`NpyFile::read`](ndarray_io::file::ArrayFile::read).
-    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+    pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open_tensor(name)?.read()
     }
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
-use ndarray_io::file::FromPayload;
+use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::Header;
-use ndarray_io::{NpyFile, ReadOptions, ViewElement};
+use ndarray_io::{Error, NpyFile, ReadArray, ReadOptions, Result, ViewElement};
 
 /// The tensors of a file, by name: in the order of their bytes in safetensors, by name in several files of them, and in the order of the
 /// header in GGUF.
@@ -169,7 +168,7 @@ impl Tensors {
     ///
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
     /// - Those of [`NpyFile::read`](ndarray_io::file::ArrayFile::read).
-    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+    pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open(name)?.read()
     }
 

@@ -10,11 +10,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar};
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
+use ndarray_io::dtype::{Kind, Narrow, Scalar};
+use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::object::{ObjectRef, Pickle, View};
-use ndarray_io::{DType, DynArray, DynView, NpyFile, NpzFile, ReadOptions};
+use ndarray_io::{ByteOrder, DType, DynArray, DynView, Error, NpyFile, NpzFile, ReadOptions, Result};
 
 /// The tensors of an archive of PyTorch.
 ///

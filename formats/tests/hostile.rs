@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array1, arr1, arr2};
 use ndarray_io::bytes::InMemory;
-use ndarray_io::error::{ErrorKind, Result};
-use ndarray_io::file::WriteArray;
-use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions, Result, WriteArray};
 use ndarray_io_formats::gguf::Gguf;
 use ndarray_io_formats::safetensors::{
     SafeTensors, safetensors_to_npz, write_safetensors, write_safetensors_to,

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ndarray_io::dtype::ByteOrder;
-use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Casting, DynArray, NpyFile, NpzFile, WriteOptions, read_npy};
+use ndarray_io::{ByteOrder, Casting, DynArray, NpyFile, NpzFile, WriteArray, WriteOptions, read_npy};
 use ndarray_io_formats::gguf::{Gguf, Value};
 use ndarray_io_formats::safetensors::{
     SafeTensors, npz_to_safetensors, safetensors_to_npz, write_safetensors_to,

@@ -20,10 +20,10 @@ use std::path::Path;
 
 use candle_core::{DType as Candle, Device, Tensor, WithDType};
 use half::{bf16, f16};
-use ndarray_io::dtype::{ByteOrder, Kind};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::dtype::Kind;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::{DType, FlatArray, NpyFile, ReadableElement, WritableElement};
+use ndarray_io::{ByteOrder, DType, Error, FlatArray, NpyFile, ReadableElement, Result, WritableElement};
 
 /// Reads a tensor of a file of NPY. One in Fortran order has strides; nothing is transposed.
 ///

@@ -1,8 +1,8 @@
 //! Rows or columns of a sparse matrix one after another, in the types that other crates use.
 
 use ndarray::{Array1, Ix1};
-use ndarray_io::error::{ErrorKind, FilePart, Result, WantedShape};
-use ndarray_io::{Casting, DynArray, ReadableElement};
+use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
+use ndarray_io::{Casting, DynArray, ReadableElement, Result};
 use ndarray_io_formats::sparse::{Layout, Sparse};
 
 /// A sparse matrix with sorted indices and without duplicates.

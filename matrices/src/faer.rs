@@ -35,10 +35,9 @@ use faer::sparse::{
 };
 use faer::{Mat, MatRef};
 use ndarray::{Array1, ArrayView1, Ix2, ShapeBuilder};
-use ndarray_io::error::{Error, Result};
 use ndarray_io::file::replace_file_with;
 use ndarray_io::header::Order;
-use ndarray_io::{FlatArray, FlatView, NpyWriter, ReadableElement, WritableElement, WriteOptions};
+use ndarray_io::{Error, FlatArray, FlatView, NpyWriter, ReadableElement, Result, WritableElement, WriteOptions};
 use ndarray_io_formats::sparse::Sparse;
 
 use crate::compressed::CompressedMatrix;

@@ -15,9 +15,9 @@
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector, Dyn, MatrixView, Scalar, VecStorage};
-use ndarray_io::error::{ErrorKind, Result, WantedShape};
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
-use ndarray_io::{FlatArray, FlatView, ReadableElement, WritableElement};
+use ndarray_io::{FlatArray, FlatView, ReadableElement, Result, WritableElement};
 
 use crate::two_axes;
 

@@ -14,8 +14,8 @@
 //! ```
 
 use ndarray::Array1;
-use ndarray_io::error::{ErrorKind, FilePart, Result};
-use ndarray_io::{ReadableElement, WritableElement};
+use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::{ReadableElement, Result, WritableElement};
 use ndarray_io_formats::sparse::Sparse;
 use sprs::CsMat;
 

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::{LazyLock, OnceLock};
 
 use ndarray::Dimension;
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
-use ndarray_io::{DType, DynArray};
+use ndarray_io::{ByteOrder, DType, DynArray};
 use serde_json::json;
 
 use super::failure::Failure;

@@ -5,10 +5,10 @@ use std::ops::{ControlFlow, Range};
 
 use ndarray_io::blocks::{Block, Blocks};
 use ndarray_io::convert::Conversion;
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::Version;
-use ndarray_io::{Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, npy};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, npy};
 
 use super::convert::Arguments;
 use super::failure::Failure;

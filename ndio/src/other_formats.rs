@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ndarray_io::Error;
 use ndarray_io::error::{FileKind, Help};
-use ndarray_io::file::Extent;
+use ndarray_io::header::Extent;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
 use ndarray_io_formats::sparse::{MEMBER_NAMES, Sparse, SparseInfo};

@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::NpzUpdate;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::npz::{NpzMember, NpzOptions, NpzUpdate};
+use ndarray_io::npz::{NpzMember, NpzOptions};
 
 use super::failure::{Failure, at};
 use super::formats::{

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
 use ndarray_io::ra::RaHeader;
-use ndarray_io::{DType, NpyReader, ra as format};
+use ndarray_io::{ByteOrder, DType, NpyReader, ra as format};
 
 use super::failure::Failure;
 use super::formats::Format;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray_io::file::Extent;
+use ndarray_io::header::Extent;
 use ndarray_io::npz::{IndexState, Method};
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 

@@ -1,6 +1,7 @@
 //! Division of a concatenated array into chunks, each of which is contiguous in one part.
 
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::Result;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 
 /// The layout of an array in its files.

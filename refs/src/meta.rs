@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use ndarray_io::DType;
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar, TimeUnit};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::dtype::{Kind, Scalar, TimeUnit};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
+use ndarray_io::{ByteOrder, DType, Error, Result};
 
 /// The version of the Zarr metadata in the references.
 ///

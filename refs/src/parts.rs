@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::Dimension;
-use ndarray_io::DType;
 use ndarray_io::bytes::{ReadAt, fill_at};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{Header, Order};
+use ndarray_io::{DType, Error, Result};
 
 use crate::grid::{ChunkLocation, ChunkRequest, Grid, Layout};
 use crate::meta::{self, ArrayMetadata};

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ndarray_io::NpyFile;
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::error::{Error, ErrorKind, Result, WantedShape};
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{AxisIndex, Header, Order};
-use ndarray_io::npz::{Method, NpzFile};
+use ndarray_io::npz::Method;
 use ndarray_io::ra::RaFile;
+use ndarray_io::{Error, NpyFile, NpzFile, Result};
 
 use crate::meta::ZarrFormat;
 use crate::options::RefOptions;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use ndarray::{Array1, Array2, arr0, arr1};
 use ndarray_io::error::{CopyReason, ErrorKind, WantedShape};
-use ndarray_io::npz::{Compression, NpzOptions};
-use ndarray_io::{NpzWriter, Result, write_npy, write_npz};
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Compression, NpzWriter, Result, write_npy, write_npz};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use serde_json::{Value, json};
 

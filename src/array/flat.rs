@@ -7,9 +7,9 @@ use super::read::read_items;
 use super::view::view;
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
-use crate::element::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
+use crate::elements::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
-use crate::io::{FromPayload, Npy, PayloadRef, Ra};
+use crate::io::{Npy, PayloadRef, Ra, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 
@@ -195,10 +195,10 @@ impl<T> From<FlatArray<T>> for ArrayD<T> {
 
 impl<T> Sealed for FlatArray<T> {}
 impl<T> Sealed for FlatView<'_, T> {}
-impl<T> ReadNpyExt for FlatArray<T> where Self: FromPayload {}
-impl<T> ReadRaExt for FlatArray<T> where Self: FromPayload {}
+impl<T> ReadNpyExt for FlatArray<T> where Self: ReadArray {}
+impl<T> ReadRaExt for FlatArray<T> where Self: ReadArray {}
 
-impl<T: ReadableElement> FromPayload for FlatArray<T> {
+impl<T: ReadableElement> ReadArray for FlatArray<T> {
     fn inner_ndim() -> usize {
         inner_axes_of::<T>().len()
     }

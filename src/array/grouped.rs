@@ -2,7 +2,7 @@
 
 use ndarray::Dimension;
 
-use crate::element::{ReadableElement, inner_axes_of};
+use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::io::{Payload, PayloadReader, PayloadRef};

@@ -6,7 +6,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::private::Sealed;
 use super::{shape_of, with_inner_axes_grouped};
-use crate::element::{self, ReadableElement};
+use crate::elements::{self, ReadableElement};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::io::{self, Payload};
 use crate::options::ReadOptions;
@@ -84,8 +84,9 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-    with_inner_axes_grouped::<A, D>(payload, &mut |payload| fill_array(array, payload.into_inner()))
-        .map_err(|error| header.add_axis_indices(error, element::inner_axes_of::<A>().len(), innermost_first))
+    with_inner_axes_grouped::<A, D>(payload, &mut |payload| fill_array(array, payload.into_inner())).map_err(
+        |error| header.add_axis_indices(error, elements::inner_axes_of::<A>().len(), innermost_first),
+    )
 }
 
 /// Fills an array with a payload whose inner axes have been moved into its dtype.
@@ -102,7 +103,7 @@ fn fill_array<A: ReadableElement, D: Dimension>(
         }
         .into());
     }
-    let plan = element::read_plan_for::<A>(header.dtype(), options)?;
+    let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.
     let mut view = array.view_mut();
     if header.order() == Order::Fortran {

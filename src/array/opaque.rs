@@ -6,7 +6,7 @@ use ndarray::{ArrayD, arr2};
 
 use super::{ReadNpyExt, WriteNpyExt};
 use crate::dtype::DType;
-use crate::element::{OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan};
+use crate::elements::{OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};

@@ -7,10 +7,10 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dim
 use super::private::Sealed;
 use super::view::{view, view_mut};
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
-use crate::element::{ViewElement, ViewMutElement};
+use crate::elements::{ViewElement, ViewMutElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{FromPayload, Ra, RaReader, change};
+use crate::io::{Ra, RaReader, ReadArray, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra_format::RaHeader;
 use crate::transfer::Sink;
@@ -34,8 +34,8 @@ use crate::transfer::Sink;
 ///
 /// Elements of a composite type (0) can be read as any struct that derives [`Record`](macro@crate::Record)
 /// and has their size. The file does not describe them further, so **only the size is checked**.
-/// [`Void`](crate::Void) reads them as raw bytes.
-pub trait ReadRaExt: FromPayload + Sealed {
+/// [`Void`](crate::elements::Void) reads them as raw bytes.
+pub trait ReadRaExt: ReadArray + Sealed {
     /// Reads one array, and leaves the bytes after it in the reader.
     ///
     /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
@@ -182,7 +182,7 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 
-impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> where Self: FromPayload {}
+impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> where Self: ReadArray {}
 impl<S: Data, D: Dimension> WriteRaExt for ArrayBase<S, D> where Self: WriteArray {}
 impl<A, D: Dimension> WriteRaExt for ArrayRef<A, D> where Self: WriteArray {}
 impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {

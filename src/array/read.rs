@@ -6,9 +6,9 @@ use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
 use super::{dimension, with_inner_axes_grouped};
-use crate::element::{self, ReadableElement};
+use crate::elements::{self, ReadableElement};
 use crate::error::Result;
-use crate::io::{FromPayload, NpyReader, Payload, PayloadRef, output_of};
+use crate::io::{NpyReader, Payload, PayloadRef, ReadArray, output_of};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer;
@@ -32,7 +32,7 @@ use crate::transfer;
 /// ```
 ///
 /// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
-pub trait ReadNpyExt: FromPayload + Sealed {
+pub trait ReadNpyExt: ReadArray + Sealed {
     /// Reads exactly one array, and leaves the bytes after it in the reader.
     ///
     /// A `File` is read at explicit positions and by several threads. Do not wrap it in a `BufReader`, which
@@ -69,16 +69,16 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     }
 }
 
-impl<S: DataOwned, D: Dimension> ReadNpyExt for ArrayBase<S, D> where Self: FromPayload {}
+impl<S: DataOwned, D: Dimension> ReadNpyExt for ArrayBase<S, D> where Self: ReadArray {}
 
-impl<A, S, D> FromPayload for ArrayBase<S, D>
+impl<A, S, D> ReadArray for ArrayBase<S, D>
 where
     A: ReadableElement,
     S: DataOwned<Elem = A>,
     D: Dimension,
 {
     fn inner_ndim() -> usize {
-        element::inner_axes_of::<A>().len()
+        elements::inner_axes_of::<A>().len()
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
@@ -105,6 +105,6 @@ fn read_ungrouped<A: ReadableElement, D: Dimension>(
     Payload { source, header, options }: Payload<'_, '_>,
 ) -> Result<(D, Order, Vec<A>)> {
     let dim: D = dimension(header.shape_ref())?;
-    let plan = element::read_plan_for::<A>(header.dtype(), options)?;
+    let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
     Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
 }

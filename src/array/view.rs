@@ -4,8 +4,8 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
 use super::{dimension, group_inner_axes};
-use crate::element::cast::{self, Bitwise};
-use crate::element::{self, ViewElement, ViewMutElement};
+use crate::elements::cast::{self, Bitwise};
+use crate::elements::{self, ViewElement, ViewMutElement};
 use crate::error::{CopyReason, ErrorKind, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::io::{self, ArrayFormat, Npy};
@@ -203,6 +203,6 @@ pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
         return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
     }
     let dim = dimension(elements.shape_ref())?;
-    let bitwise = element::view_token(elements.dtype(), options)?;
+    let bitwise = elements::view_token(elements.dtype(), options)?;
     Ok((elements.into_owned(), dim, bitwise))
 }

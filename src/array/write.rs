@@ -7,8 +7,8 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 use super::private::Sealed;
 use super::shape_of;
 use crate::dtype::DType;
-use crate::element::cast::StridedBytes;
-use crate::element::{ByteTransform, WritableElement, WritePlan};
+use crate::elements::cast::StridedBytes;
+use crate::elements::{ByteTransform, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, Npy, change, order_of};
@@ -66,8 +66,7 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::dtype::ByteOrder;
-    /// # use ndarray_io::{WriteNpyExt, WriteOptions};
+    /// # use ndarray_io::{ByteOrder, WriteNpyExt, WriteOptions};
     /// let mut file = Vec::new();
     /// arr1(&[1u16]).write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Big))?;
     /// assert!(file.ends_with(&[0, 1]));
@@ -85,7 +84,7 @@ pub trait WriteNpyExt: WriteArray {
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
-/// use ndarray_io::file::WriteArray;
+/// use ndarray_io::WriteArray;
 ///
 /// let (a, b) = (arr1(&[1.0, 2.0]), arr2(&[[true]]));
 /// let arrays: [(&str, &dyn WriteArray); 2] = [("a", &a), ("b", &b)];
@@ -241,9 +240,8 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
 ///
 /// ```
 /// use ndarray::arr2;
-/// use ndarray_io::WriteOptions;
-/// use ndarray_io::dtype::ByteOrder;
 /// use ndarray_io::file::header_of;
+/// use ndarray_io::{ByteOrder, WriteOptions};
 ///
 /// let header = header_of(&arr2(&[[1i16, 2]]), &WriteOptions::new().byte_order(ByteOrder::Big))?;
 /// assert_eq!((header.dtype().to_string().as_str(), header.shape()), ("'>i2'", &[1, 2][..]));

@@ -8,7 +8,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 
 use super::block_ranges::BlockRanges;
 use super::piece_buffer::PieceBuffer;
-use crate::element::ReadableElement;
+use crate::elements::ReadableElement;
 use crate::error::{Error, ErrorKind, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;

@@ -44,7 +44,7 @@ use crate::bytes::ReadHints;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, FromPayload};
+use crate::io::{ArrayFormat, ReadArray};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::ArrayFile;
@@ -107,7 +107,7 @@ trait BlockSource<T>: Sync + std::fmt::Debug {
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
 }
 
-impl<T: FromPayload, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
+impl<T: ReadArray, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
     fn header(&self) -> &Header {
         ArrayFile::header(self)
     }
@@ -202,7 +202,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(sum, 3000.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn blocks<T: FromPayload>(&self) -> Blocks<'_, T> {
+    pub fn blocks<T: ReadArray>(&self) -> Blocks<'_, T> {
         Blocks::new(self, self.order())
     }
 }

@@ -12,10 +12,10 @@ use super::chunks::{check_division, check_empty_piece_count, check_rank, slowest
 use super::piece_buffer::PieceBuffer;
 use super::{ArrayOrigin, Block, check_empty_item_count, item_size};
 use crate::array::FlatArray;
-use crate::element::{ReadableElement, inner_axes_of, read_plan_for};
+use crate::elements::{ReadableElement, inner_axes_of, read_plan_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, ArrayReader, FromPayload, PartReader};
+use crate::io::{ArrayFormat, ArrayReader, PartReader, ReadArray};
 use crate::parts::Axes;
 use crate::shape::{AxisIndex, Order, Shape};
 
@@ -72,7 +72,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// assert_eq!(sum, 3000.0);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn blocks<T: FromPayload>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
+    pub fn blocks<T: ReadArray>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
         let block_reader = BlockReader::new(self.part_reader()?, T::inner_ndim());
         Ok(StreamBlocks { block_reader, block_bytes: 1 << 20, remaining_ranges: None, of: PhantomData })
     }
@@ -212,7 +212,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
         Ok(part)
     }
 
-    fn read<T: FromPayload>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
+    fn read<T: ReadArray>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
         let read = self.header_of_next(&ranges).and_then(|part| self.part_reader.read(&part));
         let (number, order, origin) = (self.next_number, self.origin.order, Arc::clone(&self.origin));
         let block = Block { array: (), ranges, number, order, origin };
@@ -244,7 +244,7 @@ impl<R, F: ArrayFormat, T> StreamBlocks<'_, R, F, T> {
     }
 }
 
-impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F, T> {
+impl<R: Read, F: ArrayFormat, T: ReadArray> Iterator for StreamBlocks<'_, R, F, T> {
     type Item = Result<Block<T>>;
 
     /// Reads the next block. Returns `None` after the last block or after an error.

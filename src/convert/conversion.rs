@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::dtype::{ByteOrder, Casting, CastingRules, DType};
-use crate::element::resolve_target_dtype;
+use crate::elements::resolve_target_dtype;
 use crate::error::Result;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::progress::check_cancelled;
@@ -16,8 +16,8 @@ use crate::shape::Order;
 ///
 /// ```
 /// use ndarray_io::convert::Conversion;
-/// use ndarray_io::dtype::ByteOrder;
 /// use ndarray_io::header::Order;
+/// use ndarray_io::ByteOrder;
 /// use std::ops::ControlFlow;
 ///
 /// let conversion = Conversion::new()

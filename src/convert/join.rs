@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Conversion;
 use crate::bytes::{self, FirstNotLoaded, JoinLayout, ReadAt, Region};
 use crate::dynamic::DynArray;
-use crate::element::{DTypeConversion, dtype_conversion};
+use crate::elements::{DTypeConversion, dtype_conversion};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;

@@ -74,10 +74,10 @@ pub use writer::{NpyStackWriter, UncommittedParts};
 use crate::blocks::Chunks;
 use crate::bytes::{FirstNotLoaded, Folder, LocalFolder, ReadAt, Region};
 use crate::dtype::DType;
-use crate::element::ReadableElement;
+use crate::elements::ReadableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::AxisIndex;
-use crate::io::{FromPayload, Npy};
+use crate::io::{Npy, ReadArray};
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
 use crate::transfer::{Source, read_rest};
@@ -279,7 +279,7 @@ impl NpyStack {
     ///
     /// As for [`NpyFile::read`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or
     /// [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part does not match `info`.
-    pub fn read<T: FromPayload>(&self) -> Result<T> {
+    pub fn read<T: ReadArray>(&self) -> Result<T> {
         self.whole.read()
     }
 

@@ -24,8 +24,9 @@ impl Subarray {
     /// and records would be nested more than 32 deep. A field that is a subarray is not a level of its own.
     ///
     /// ```
-    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Subarray};
+    /// use ndarray_io::dtype::{Kind, Scalar, Subarray};
     /// use ndarray_io::header::Shape;
+    /// use ndarray_io::ByteOrder;
     ///
     /// let float = Scalar::new(Kind::Float, 4, ByteOrder::Little).unwrap();
     /// let matrix = Subarray::new(float.into(), Shape::from([2, 3])).unwrap();
@@ -123,7 +124,8 @@ impl Field {
 /// The dtype of a record: consecutive fields, possibly with padding between and after them.
 ///
 /// ```
-/// use ndarray_io::dtype::{ByteOrder, DType, Kind, Record, Scalar};
+/// use ndarray_io::dtype::{Kind, Record, Scalar};
+/// use ndarray_io::{ByteOrder, DType};
 ///
 /// let byte = Scalar::new(Kind::Uint, 1, ByteOrder::Little).unwrap();
 /// let float = Scalar::new(Kind::Float, 4, ByteOrder::Little).unwrap();

@@ -5,7 +5,7 @@ use super::{MAX_ITEM_SIZE, Narrow};
 /// The order of the bytes of a number in a file.
 ///
 /// ```
-/// use ndarray_io::dtype::ByteOrder;
+/// use ndarray_io::ByteOrder;
 /// assert_eq!(ByteOrder::NATIVE == ByteOrder::Little, cfg!(target_endian = "little"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,7 +228,8 @@ impl TimeStep {
 /// A scalar dtype: its kind, its size in bytes, and its byte order, if it has one.
 ///
 /// ```
-/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::dtype::{Kind, Scalar};
+/// use ndarray_io::ByteOrder;
 ///
 /// let scalar = Scalar::new(Kind::Uint, 1, ByteOrder::Big).unwrap();
 /// assert_eq!(scalar.byte_order(), None); // one byte has no order
@@ -248,7 +249,8 @@ impl Scalar {
     /// Complex numbers of 4 bytes are accepted because RA files may contain them, although NumPy has none.
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// assert_eq!(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap().size(), 4);
     /// ```
     pub fn new(kind: Kind, size: usize, order: ByteOrder) -> Option<Self> {
@@ -274,7 +276,8 @@ impl Scalar {
     /// Returns the kind of the scalar.
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// assert_eq!(Scalar::new(Kind::Bool, 1, ByteOrder::Big).unwrap().kind(), Kind::Bool);
     /// ```
     pub fn kind(&self) -> Kind {
@@ -284,7 +287,8 @@ impl Scalar {
     /// Returns the size in bytes.
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// assert_eq!(Scalar::new(Kind::Complex, 16, ByteOrder::Big).unwrap().size(), 16);
     /// ```
     pub fn size(&self) -> usize {
@@ -294,7 +298,8 @@ impl Scalar {
     /// Returns the byte order; `None` if it has no meaning (single bytes, `S`, `V`).
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// let scalar = Scalar::new(Kind::Float, 8, ByteOrder::Big).unwrap();
     /// assert_eq!(scalar.byte_order(), Some(ByteOrder::Big));
     /// ```
@@ -305,7 +310,8 @@ impl Scalar {
     /// Returns the same scalar in the given byte order, if it has one.
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// let little = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
     /// assert_eq!(little.with_order(ByteOrder::Big).byte_order(), Some(ByteOrder::Big));
     /// ```
@@ -316,7 +322,8 @@ impl Scalar {
     /// Returns whether the byte order differs from this machine's.
     ///
     /// ```
-    /// # use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+    /// # use ndarray_io::dtype::{Kind, Scalar};
+    /// # use ndarray_io::ByteOrder;
     /// assert!(!Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap().is_foreign());
     /// ```
     pub fn is_foreign(&self) -> bool {

@@ -17,8 +17,8 @@ impl DynArray {
     /// # Examples
     ///
     /// ```
-    /// use ndarray_io::DynArray;
     /// use ndarray_io::header::Order;
+    /// use ndarray_io::DynArray;
     ///
     /// let array = DynArray::from_bytes("|b1".parse()?, [3], Order::C, &[0, 1, 2])?;
     /// assert_eq!(array.check().unwrap_err().to_string(), "element 2: expected a bool (0 or 1), found 2");

@@ -141,8 +141,8 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::arr2;
-    /// use ndarray_io::DynArray;
     /// use ndarray_io::header::Order;
+    /// use ndarray_io::DynArray;
     ///
     /// let array = DynArray::new(&arr2(&[[1u8, 2], [3, 4]]))?;
     /// assert_eq!(array.in_order(Order::Fortran)?.bytes(), [1, 3, 2, 4]);

@@ -8,8 +8,8 @@ use crate::dtype::ByteOrder;
 use crate::dtype::Casting;
 use crate::dtype::DType;
 #[cfg(feature = "object")]
-use crate::element::mismatch;
-use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolve_target_dtype};
+use crate::elements::mismatch;
+use crate::elements::{DTypeConversion, ReadableElement, dtype_conversion, resolve_target_dtype};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
@@ -89,8 +89,8 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::{arr1, Ix1};
-    /// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
-    /// use ndarray_io::{Casting, DynArray};
+    /// use ndarray_io::dtype::{Kind, Scalar};
+    /// use ndarray_io::{ByteOrder, Casting, DynArray};
     ///
     /// let dtype = Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap();
     /// let array = DynArray::new(&arr1(&[1i64, -2]))?.cast_to(&dtype.into(), Casting::SameKind)?;

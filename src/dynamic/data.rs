@@ -1,8 +1,8 @@
 //! [`AlignedBytes`]: the bytes of a [`DynArray`](super::DynArray), in memory that can become that of a typed array.
 
 use crate::dtype::{DType, Kind};
-use crate::element::cast::{Bitwise, UncheckedVec};
-use crate::element::{raw_words, swap_unit_of};
+use crate::elements::cast::{Bitwise, UncheckedVec};
+use crate::elements::{raw_words, swap_unit_of};
 use crate::error::Result;
 use crate::header::Header;
 use crate::io::Payload;

@@ -11,7 +11,7 @@ use super::{DynArray, view_of};
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
-use crate::element::{
+use crate::elements::{
     Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw_words,
 };
 use crate::error::{ErrorKind, Result, WantedShape};
@@ -295,8 +295,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Examples
     ///
     /// ```
-    /// use ndarray_io::dtype::ByteOrder;
-    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    /// use ndarray_io::{ByteOrder, NpyReader, WriteNpyExt};
     ///
     /// let mut file = Vec::new();
     /// [1u16, 2].write_npy(&mut file)?;

@@ -34,14 +34,14 @@ use crate::array::{
 };
 use crate::array::{dimension, prepare_view};
 use crate::dtype::{Casting, DType};
-use crate::element::cast::{self, Bitwise};
-use crate::element::{
+use crate::elements::cast::{self, Bitwise};
+use crate::elements::{
     ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_axes_of, mismatch,
     read_plan_for,
 };
 use crate::error::{Error, ErrorKind, Result, Returned};
 use crate::header::Header;
-use crate::io::{FromPayload, NpyReader, PayloadRef};
+use crate::io::{NpyReader, PayloadRef, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer;
@@ -148,8 +148,8 @@ impl DynArray {
     ///
     /// ```
     /// use ndarray::{Array2, arr2};
-    /// use ndarray_io::DynArray;
     /// use ndarray_io::header::Order;
+    /// use ndarray_io::DynArray;
     ///
     /// let array = DynArray::from_bytes(">i2".parse()?, [2, 1], Order::C, &[0, 1, 0, 2])?;
     /// let numbers: Array2<i16> = array.into_array()?;
@@ -414,7 +414,7 @@ impl ReadNpyExt for DynArray {}
 
 impl ReadRaExt for DynArray {}
 
-impl FromPayload for DynArray {
+impl ReadArray for DynArray {
     fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
         let payload = payload.into_inner();
         // Only a payload of objects, which is a pickle, has no known length.

@@ -5,7 +5,7 @@ use ndarray::ShapeBuilder;
 use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
 use super::{AlignedBytes, DynArray};
-use crate::element::{Bytes, WritableElement};
+use crate::elements::{Bytes, WritableElement};
 use crate::error::Result;
 use crate::header::Header;
 use crate::io::ArrayFormat;

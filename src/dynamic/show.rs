@@ -10,8 +10,8 @@ use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
-use crate::element::iso_datetime;
-use crate::element::{
+use crate::elements::iso_datetime;
+use crate::elements::{
     NarrowValue, format_long_double, half_as_printed, half_to_single, hex, narrow_value,
     without_trailing_nuls,
 };

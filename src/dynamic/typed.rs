@@ -3,7 +3,7 @@
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::DynArray;
-use crate::element::{ReadableElement, ViewElement};
+use crate::elements::{ReadableElement, ViewElement};
 use crate::error::{Error, Returned};
 
 /// Converts the array to an array of a known type, as [`DynArray::into_array`] does.

@@ -24,8 +24,8 @@ impl ErrorKind {
     /// Creates [`BadSource`](Self::BadSource).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     ///
     /// let error = Error::from(ErrorKind::bad_source("the server ignores ranges")).at_path("s3://bucket/a.npy");
     /// assert!(error.is_io() && error.to_string().contains("ignores ranges"));
@@ -37,8 +37,8 @@ impl ErrorKind {
     /// Creates [`ArrayChanged`](Self::ArrayChanged).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::array_changed("another version is there")).is_conflict());
     /// ```
     pub fn array_changed(reason: impl Into<String>) -> Self {
@@ -48,8 +48,8 @@ impl ErrorKind {
     /// Creates [`OutOfTurn`](Self::OutOfTurn).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::out_of_turn("an earlier part could not be written")).is_usage());
     /// ```
     pub fn out_of_turn(reason: impl Into<String>) -> Self {
@@ -59,8 +59,8 @@ impl ErrorKind {
     /// Creates [`BadOption`](Self::BadOption).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::bad_option("no such store")).is_usage());
     /// ```
     pub fn bad_option(reason: impl Into<String>) -> Self {
@@ -97,8 +97,8 @@ impl ErrorKind {
     /// Creates [`ShapeMismatch`](Self::ShapeMismatch).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::{ErrorKind, WantedShape};
+    /// use ndarray_io::Error;
     ///
     /// let kind = ErrorKind::shape_mismatch([2, 3].into(), WantedShape::Exactly([2, 4].into()));
     /// assert_eq!(Error::from(kind).to_string(), "expected shape (2, 4), found (2, 3)");
@@ -110,8 +110,8 @@ impl ErrorKind {
     /// Creates [`NoSuchAxis`](Self::NoSuchAxis).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::no_such_axis(2, [3, 4].into())).is_usage());
     /// ```
     pub fn no_such_axis(axis: usize, shape: Shape) -> Self {
@@ -121,8 +121,8 @@ impl ErrorKind {
     /// Creates [`Overflow`](Self::Overflow).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert_eq!(Error::from(ErrorKind::overflow("the total length")).to_string(), "the total length is too large");
     /// ```
     pub fn overflow(what: impl Into<String>) -> Self {
@@ -132,8 +132,8 @@ impl ErrorKind {
     /// Creates [`NeedsCopy`](Self::NeedsCopy) for content that is compressed.
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::{ErrorKind, Help};
+    /// use ndarray_io::Error;
     /// assert_eq!(Error::from(ErrorKind::compressed(10, 100)).help(), Some(Help::Read));
     /// ```
     pub fn compressed(packed: u64, size: u64) -> Self {
@@ -143,8 +143,8 @@ impl ErrorKind {
     /// Creates [`Malformed`](Self::Malformed), with the offset in the file if there is one.
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::{ErrorKind, FilePart};
+    /// use ndarray_io::Error;
     ///
     /// let error = Error::from(ErrorKind::malformed(FilePart::Header, "a tensor without a shape", Some(8)));
     /// assert!(error.is_format() && error.to_string().contains("a tensor without a shape"));
@@ -156,8 +156,8 @@ impl ErrorKind {
     /// Creates [`Unsupported`](Self::Unsupported).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::{ErrorKind, FilePart};
+    /// use ndarray_io::Error;
     ///
     /// let error = Error::from(ErrorKind::unsupported(FilePart::Header, "quantized numbers (Q4_0)"));
     /// assert_eq!(error.to_string(), "unsupported header: quantized numbers (Q4_0)");
@@ -169,8 +169,8 @@ impl ErrorKind {
     /// Creates [`NoSuchMember`](Self::NoSuchMember) with at most 100 of the first 10,000 names, the most similar ones first.
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     ///
     /// let error = Error::from(ErrorKind::no_such_member("wieght", ["bias", "weight"]));
     /// assert!(error.is_not_found() && error.to_string().contains("'weight'"), "{error}");
@@ -189,8 +189,8 @@ impl ErrorKind {
     /// Creates [`OutOfMemory`](Self::OutOfMemory).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::out_of_memory(1 << 60)).to_string().contains("1152921504606846976"));
     /// ```
     pub fn out_of_memory(bytes: u64) -> Self {
@@ -200,8 +200,8 @@ impl ErrorKind {
     /// Creates [`OutOfBounds`](Self::OutOfBounds).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::out_of_bounds(7, 3, Some(0))).is_usage());
     /// ```
     pub fn out_of_bounds(index: i128, length: u64, axis: Option<usize>) -> Self {
@@ -211,8 +211,8 @@ impl ErrorKind {
     /// Creates [`NameTaken`](Self::NameTaken).
     ///
     /// ```
-    /// use ndarray_io::Error;
     /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::Error;
     /// assert!(Error::from(ErrorKind::name_taken("a.npy")).is_usage());
     /// ```
     pub fn name_taken(name: impl Into<String>) -> Self {

@@ -15,7 +15,7 @@ mod zeroed;
 pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
-pub use payload::FromPayload;
+pub use payload::ReadArray;
 pub(crate) use payload::{Payload, PayloadReader, PayloadRef, output_of};
 pub use ra::Ra;
 #[cfg(feature = "npz")]

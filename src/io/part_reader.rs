@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use super::format::ArrayFormat;
-use super::payload::{FromPayload, PayloadRef};
+use super::payload::{PayloadRef, ReadArray};
 use super::reader_state::{State, lost_position_error};
 use crate::bytes;
 use crate::error::{ErrorKind, Result};
@@ -77,7 +77,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     }
 
     /// Reads the next part, which has this header.
-    pub(crate) fn read<T: FromPayload>(&mut self, part: &Header) -> Result<T> {
+    pub(crate) fn read<T: ReadArray>(&mut self, part: &Header) -> Result<T> {
         self.check_state()?;
         if let Some(read) = self.buffer.take_buffered(part, &self.options_without_progress) {
             return self.complete_read(part, read);
@@ -101,7 +101,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     /// Reads the next part if all its bytes have come already; `None` if some have not, or an element is at fault.
     ///
     /// In the latter case, what has come is to be read in smaller parts, so that those before the fault are read.
-    pub(crate) fn read_buffered<T: FromPayload>(&mut self, part: &Header) -> Option<Result<T>> {
+    pub(crate) fn read_buffered<T: ReadArray>(&mut self, part: &Header) -> Option<Result<T>> {
         self.check_state().ok()?;
         match self.buffer.take_buffered(part, &self.options_without_progress)? {
             Ok(made) => Some(self.complete_read(part, Ok(made))),
@@ -183,7 +183,7 @@ impl<R> PayloadBuffer<'_, R> {
     }
 
     /// Reads a part from the buffer; `None` unless all of it is there. After an error, it still is.
-    fn take_buffered<T: FromPayload>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
+    fn take_buffered<T: ReadArray>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
         let need = usize::try_from(part.payload_len()?).ok()?;
         let mut bytes = self.buffered().get(..need)?;
         let made = T::from_payload(PayloadRef::new(&mut Source::of(&mut bytes), part, options));

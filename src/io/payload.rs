@@ -54,11 +54,10 @@ pub(crate) fn output_of<T>(
 /// All formats use it.
 ///
 /// ```
-/// use ndarray_io::file::FromPayload;
-/// use ndarray_io::NpyReader;
+/// use ndarray_io::{NpyReader, ReadArray};
 ///
 /// /// Reads the second array of a stream, as the type that the caller needs.
-/// fn second<T: FromPayload>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {
+/// fn second<T: ReadArray>(stream: &[u8]) -> ndarray_io::Result<Option<T>> {
 ///     let mut reader = NpyReader::new(stream)?;
 ///     if reader.next_array()? { reader.read().map(Some) } else { Ok(None) }
 /// }
@@ -72,7 +71,7 @@ pub(crate) fn output_of<T>(
             derives Record; a view needs a map: see `NpyMmap`; if `!` is named, say which type is read, as in \
             `let a: Array2<f64> = …`"
 )]
-pub trait FromPayload: Sized {
+pub trait ReadArray: Sized {
     /// Returns how many innermost axes of a file belong to each element.
     #[doc(hidden)]
     fn inner_ndim() -> usize {

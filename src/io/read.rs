@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::change;
 use super::format::{ArrayFormat, Npy};
-use super::payload::{FromPayload, PayloadReader, PayloadRef, output_of};
+use super::payload::{PayloadReader, PayloadRef, ReadArray, output_of};
 use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
@@ -86,7 +86,7 @@ fn read_small_file<F: ArrayFormat>(
 }
 
 /// Reads an array from a file; rows that another process is appending are not included.
-pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
+pub(crate) fn read_file<F: ArrayFormat, T: ReadArray>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<T> {

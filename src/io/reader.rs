@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::format::{ArrayFormat, Npy};
 use super::part_reader::PartReader;
-use super::payload::{FromPayload, Payload, PayloadReader, PayloadRef, output_of};
+use super::payload::{Payload, PayloadReader, PayloadRef, ReadArray, output_of};
 use super::ra::Ra;
 use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
@@ -183,7 +183,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::file::Extent;
+    /// # use ndarray_io::header::Extent;
     /// # use ndarray_io::{NpyReader, WriteNpyExt};
     /// # use std::io::{Seek, Write};
     /// let mut file = tempfile::tempfile()?;
@@ -222,7 +222,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - A [mismatch](crate::Error::is_mismatch) if the dtype or the number of axes does not match the type.
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
-    pub fn read<T: FromPayload>(&mut self) -> Result<T> {
+    pub fn read<T: ReadArray>(&mut self) -> Result<T> {
         output_of(T::from_payload, |read| self.read_payload_with(T::inner_ndim(), read))
     }
 

@@ -8,7 +8,7 @@ use ndarray::Dimension;
 use super::change;
 use super::format::ArrayFormat;
 use super::order::order_and_lengths;
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;

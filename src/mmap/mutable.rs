@@ -12,7 +12,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 use super::advice;
 use super::{MapAdvice, MappedLayout, NpyMmapMut};
 use crate::dtype::{ByteOrder, DType};
-use crate::element::{ViewMutElement, WritableElement};
+use crate::elements::{ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Extent;
 use crate::io::change::{self, LockPurpose, Locked};

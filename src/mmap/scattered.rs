@@ -8,7 +8,7 @@ use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder, SliceArg};
 
 use super::ArrayMmap;
 use crate::bytes::{InMemory, ReadAt, Region, Runs, len_of_regular};
-use crate::element::{ReadPlan, ViewElement};
+use crate::elements::{ReadPlan, ViewElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;

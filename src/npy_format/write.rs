@@ -35,10 +35,10 @@ const SPARE_CAPACITY: usize = 128;
 /// # Examples
 ///
 /// ```
-/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::dtype::{Kind, Scalar};
 /// use ndarray_io::header::{Header, Order, Shape};
 /// use ndarray_io::npy::Version;
-/// use ndarray_io::npy;
+/// use ndarray_io::{ByteOrder, npy};
 ///
 /// let float = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
 /// let header = Header::new(float.into(), Order::C, Shape::from([3]))?;

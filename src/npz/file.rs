@@ -13,7 +13,7 @@ use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
 use crate::header::Header;
-use crate::io::{FromPayload, NpyReader};
+use crate::io::{NpyReader, ReadArray};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
@@ -23,7 +23,7 @@ use crate::transfer::{self, Effort};
 ///
 /// Members are read by position, so no method needs `&mut self`. [`NpzFile::open`] reads only the central
 /// directory. Members are not cached: each call reads the bytes of its member from the file. Use
-/// [`NpzReader`](super::NpzReader) for any other seekable reader.
+/// [`NpzReader`](crate::NpzReader) for any other seekable reader.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -236,7 +236,7 @@ impl NpzFile {
     /// - The [errors of members](crate::npz#errors-of-members).
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    pub fn read<T: FromPayload>(&self, member: impl MemberKey) -> Result<T> {
+    pub fn read<T: ReadArray>(&self, member: impl MemberKey) -> Result<T> {
         self.read_with(member, &self.options)
     }
 
@@ -261,7 +261,7 @@ impl NpzFile {
         self.archive.find_if(name, |_| true).map_err(|error| self.at_path(error))
     }
 
-    fn read_with<T: FromPayload>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
+    fn read_with<T: ReadArray>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
         let read = || member::read(member::whole_archive(&self.source), self.archive.get(member)?, options);
         read().map_err(|error| self.at_path(error))
     }
@@ -598,7 +598,7 @@ impl NpzFile {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
+    pub fn read_all<T: ReadArray + Send>(&self) -> Result<Vec<(String, T)>> {
         let arrays = self.read_arrays()?;
         Ok(arrays
             .into_iter()
@@ -607,7 +607,7 @@ impl NpzFile {
     }
 
     /// Reads all arrays, each with the index of its member.
-    fn read_arrays<T: FromPayload + Send>(&self) -> Result<Vec<(usize, T)>> {
+    fn read_arrays<T: ReadArray + Send>(&self) -> Result<Vec<(usize, T)>> {
         let members = self.members();
         let mut arrays = Vec::new();
         for index in 0..members.len() {

@@ -13,7 +13,7 @@ use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member::{self, Remark};
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Crc;
-use crate::element::{ViewElement, ViewMutElement};
+use crate::elements::{ViewElement, ViewMutElement};
 use crate::error::{CopyReason, Error, ErrorKind, Result};
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::mmap::not_regular;
@@ -34,8 +34,7 @@ use crate::zip::{Member, Method};
 ///
 /// ```
 /// use ndarray::{arr1, Ix1};
-/// use ndarray_io::npz::NpzMmap;
-/// use ndarray_io::write_npz;
+/// use ndarray_io::{NpzMmap, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
@@ -147,7 +146,8 @@ impl NpzMmap {
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
-    /// # use ndarray_io::npz::{Compression, NpzMmap, NpzOptions, write_npz_with};
+    /// # use ndarray_io::npz::{NpzOptions, write_npz_with};
+    /// # use ndarray_io::{Compression, NpzMmap};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
     /// let options = NpzOptions::new().compression(Compression::deflated());
@@ -225,8 +225,7 @@ fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
 ///
 /// ```
 /// use ndarray::{arr1, Array1, Ix1};
-/// use ndarray_io::npz::NpzMmapMut;
-/// use ndarray_io::{NpzFile, write_npz};
+/// use ndarray_io::{NpzFile, NpzMmapMut, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");

@@ -15,7 +15,7 @@ use crate::dynamic::fill;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::io::change::{create_unnamed_file, temporary_folder};
-use crate::io::{self, FromPayload, Npy, NpyReader};
+use crate::io::{self, Npy, NpyReader, ReadArray};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
@@ -24,7 +24,7 @@ use crate::transfer::{self, PackedBlocks, Source, UnpackReader, truncated_archiv
 use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
-pub(super) fn read<T: FromPayload>(
+pub(super) fn read<T: ReadArray>(
     archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,

@@ -3,8 +3,8 @@
 //! The archive itself only records where its members are and how they are compressed. Their contents go
 //! through the same pipeline as all other NPY arrays.
 //!
-//! [`NpzReader`] reads archives from any `Read + Seek`, [`NpzFile`] reads a file from several threads, and
-//! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`] replaces an archive with a
+//! [`NpzReader`](crate::NpzReader) reads archives from any `Read + Seek`, [`NpzFile`](crate::NpzFile) reads a file from several threads, and
+//! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`](crate::NpzUpdate) replaces an archive with a
 //! changed copy.
 //!
 //! # Errors of members
@@ -21,26 +21,24 @@
 
 mod archive;
 mod exact_size;
-mod file;
+pub(crate) mod file;
 #[cfg(feature = "mmap")]
-mod map;
+pub(crate) mod map;
 mod member;
-mod options;
+pub(crate) mod options;
 mod pieces;
-mod reader;
-mod update;
-mod writer;
+pub(crate) mod reader;
+pub(crate) mod update;
+pub(crate) mod writer;
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 mod zip_crate;
 
 pub use archive::{IndexState, MemberKey, NpzMember};
-pub use file::{NpzFile, read_npz, read_npz_with};
-#[cfg(feature = "mmap")]
-pub use map::{NpzMmap, NpzMmapMut};
+pub use file::read_npz_with;
 pub use member::Remark;
-pub use options::{Compression, NpzOptions};
-pub use reader::NpzReader;
-pub use update::NpzUpdate;
-pub use writer::{NpzWriter, write_npz, write_npz_from, write_npz_from_with, write_npz_with};
+pub(crate) use options::Compression;
+pub use options::NpzOptions;
+pub(crate) use writer::NpzWriter;
+pub use writer::{write_npz_from, write_npz_from_with, write_npz_with};
 
 pub use crate::zip::Method;

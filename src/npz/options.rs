@@ -5,7 +5,7 @@ use crate::options::WriteOptions;
 /// How a member is compressed.
 ///
 /// ```
-/// use ndarray_io::npz::Compression;
+/// use ndarray_io::Compression;
 /// assert_eq!(Compression::default(), Compression::Stored);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Compression {
     /// Returns Deflate with the usual level, 6.
     ///
     /// ```
-    /// use ndarray_io::npz::Compression;
+    /// use ndarray_io::Compression;
     /// assert_eq!(Compression::deflated(), Compression::Deflated(6));
     /// ```
     pub const fn deflated() -> Self {
@@ -45,8 +45,8 @@ impl Compression {
 /// By default, members are not compressed.
 ///
 /// ```
-/// use ndarray_io::npz::{Compression, NpzOptions};
-/// use ndarray_io::WriteOptions;
+/// use ndarray_io::npz::NpzOptions;
+/// use ndarray_io::{Compression, WriteOptions};
 ///
 /// let options = NpzOptions::new()
 ///     .compression(Compression::deflated())

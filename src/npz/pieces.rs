@@ -8,7 +8,7 @@ use ndarray::{Dimension, ShapeBuilder};
 use super::{NpzOptions, NpzWriter};
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
 use crate::bytes;
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::NpyWriter;
 use crate::options::WriteOptions;
@@ -125,8 +125,8 @@ impl<W: Write> NpzWriter<W> {
     /// # Examples
     ///
     /// ```
-    /// use ndarray_io::NpzWriter;
-    /// use ndarray_io::npz::{Compression, NpzOptions};
+    /// use ndarray_io::npz::NpzOptions;
+    /// use ndarray_io::{Compression, NpzWriter};
     ///
     /// let mut npz = NpzWriter::new(Vec::new());
     /// let deflated = NpzOptions::new().compression(Compression::deflated());

@@ -8,9 +8,9 @@ use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member;
 use crate::bytes::Region;
 use crate::dtype::ByteOrder;
-use crate::element::ReadableElement;
+use crate::elements::ReadableElement;
 use crate::error::Result;
-use crate::io::{FromPayload, NpyReader};
+use crate::io::{NpyReader, ReadArray};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::transfer::streams;
@@ -21,7 +21,7 @@ use crate::transfer::streams;
 /// keys, never paths. Reading a member verifies its checksum.
 ///
 /// If the reader is a `File`, it is read by position, from several threads.
-/// [`NpzFile`](super::NpzFile) does the same without `&mut self`.
+/// [`NpzFile`](crate::NpzFile) does the same without `&mut self`.
 ///
 /// ```
 /// use ndarray::{arr1, arr2, Array1, Array2};
@@ -146,7 +146,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// println!("{}", npz.read::<DynArray>("x")?);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn read<T: FromPayload>(&mut self, member: impl MemberKey) -> Result<T> {
+    pub fn read<T: ReadArray>(&mut self, member: impl MemberKey) -> Result<T> {
         member::read(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 

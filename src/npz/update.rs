@@ -32,8 +32,7 @@ use crate::zip::Member;
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::npz::NpzUpdate;
-/// use ndarray_io::{NpzFile, write_npz};
+/// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
@@ -122,8 +121,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_io::npz::{Compression, Method, NpzOptions};
-    /// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
+    /// use ndarray_io::npz::{Method, NpzOptions};
+    /// use ndarray_io::{Compression, NpzFile, NpzUpdate, write_npz};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
@@ -204,8 +203,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_io::npz::NpzUpdate;
-    /// use ndarray_io::{NpzFile, write_npz};
+    /// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");

@@ -172,8 +172,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::npz::{Compression, NpzOptions};
-    /// # use ndarray_io::NpzWriter;
+    /// # use ndarray_io::npz::NpzOptions;
+    /// # use ndarray_io::{Compression, NpzWriter};
     /// let mut npz = NpzWriter::new(Vec::new());
     /// let small = NpzOptions::new().compression(Compression::Deflated(9));
     /// npz.add_with("zeros", &ndarray::Array1::<f64>::zeros(100_000), &small)?;
@@ -564,7 +564,8 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
 ///
 /// ```
 /// use ndarray::arr1;
-/// use ndarray_io::npz::{Compression, NpzOptions};
+/// use ndarray_io::npz::NpzOptions;
+/// use ndarray_io::Compression;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");

@@ -2,14 +2,15 @@
 
 mod display;
 pub(crate) mod ra;
-mod read;
-mod write;
+pub(crate) mod read;
+pub(crate) mod write;
 
 pub use display::DisplayOptions;
 pub(crate) use ra::RaOptions;
 pub use ra::Trailing;
-pub use read::{OldText, ReadOptions};
-pub use write::WriteOptions;
+pub use read::OldText;
+pub(crate) use read::ReadOptions;
+pub(crate) use write::WriteOptions;
 
 use std::num::NonZero;
 use std::sync::OnceLock;

@@ -114,12 +114,13 @@ impl ReadOptions {
     /// Sets the format of the file's `longdouble`s (`f16`, `c32`), which the file does not say, so that they can be
     /// converted to other numbers and bools, and these to them. (Those of 12 bytes are of 32-bit x86, and need no format.)
     ///
-    /// By default such elements are read as [`LongDouble`](crate::LongDouble) only.
+    /// By default such elements are read as [`LongDouble`](crate::elements::LongDouble) only.
     ///
     /// ```
     /// use ndarray::{Array1, arr1};
     /// use ndarray_io::dtype::LongDoubleFormat;
-    /// use ndarray_io::{Casting, LongDouble, ReadNpyExt, ReadOptions, WriteNpyExt};
+    /// use ndarray_io::element::LongDouble;
+    /// use ndarray_io::{Casting, ReadNpyExt, ReadOptions, WriteNpyExt};
     ///
     /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
     /// let mut file = Vec::new();
@@ -143,7 +144,8 @@ impl ReadOptions {
     /// ```
     /// use ndarray::{Array1, arr1};
     /// use ndarray_io::dtype::Narrow;
-    /// use ndarray_io::{Casting, DynArray, ReadNpyExt, ReadOptions, Void, WriteNpyExt};
+    /// use ndarray_io::element::Void;
+    /// use ndarray_io::{Casting, DynArray, ReadNpyExt, ReadOptions, WriteNpyExt};
     ///
     /// let mut file = Vec::new();
     /// arr1(&[Void([0x38]), Void([0xC4])]).write_npy(&mut file)?;

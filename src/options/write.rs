@@ -14,10 +14,9 @@ use crate::shape::Order;
 ///
 /// ```
 /// use ndarray::arr2;
-/// use ndarray_io::dtype::ByteOrder;
 /// use ndarray_io::header::Order;
 /// use ndarray_io::npy::Version;
-/// use ndarray_io::{WriteNpyExt, WriteOptions};
+/// use ndarray_io::{ByteOrder, WriteNpyExt, WriteOptions};
 ///
 /// let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran).version(Version::V2);
 /// let mut file = Vec::new();

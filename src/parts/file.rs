@@ -665,9 +665,9 @@ impl NpyFile {
     ///
     /// ```
     /// use ndarray::{arr1, s};
-    /// use ndarray_io::NpyFile;
     /// use ndarray_io::bytes::InMemory;
     /// use ndarray_io::header::{Header, Order};
+    /// use ndarray_io::NpyFile;
     ///
     /// let picture = b"P5 2 2 255\n\x01\x02\x03\x04";
     /// let header = Header::new("|u1".parse()?, Order::C, [2, 2].into())?;

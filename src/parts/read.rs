@@ -8,10 +8,10 @@ use super::ArrayFile;
 use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::Runs;
-use crate::element::{ReadableElement, inner_axes_of};
+use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
-use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
+use crate::io::{ArrayFormat, Payload, PayloadRef, ReadArray};
 use crate::options::ReadOptions;
 use crate::shape::{AxisIndex, Shape};
 use crate::transfer::{BufferedExtent, Source};
@@ -25,7 +25,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    pub fn read<T: FromPayload>(&self) -> Result<T> {
+    pub fn read<T: ReadArray>(&self) -> Result<T> {
         let header = self.header();
         let whole = Runs::new(
             0,
@@ -138,7 +138,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(batch, arr2(&[[7000, 7001, 7002], [20, 21, 22], [7000, 7001, 7002]]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
+    pub fn take<T: ReadArray>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
         let axis = axis.number();
         let locate = || Selection::locate_indices(self.header(), self.file_axis::<T>(axis)?, indices);
         let (header, selected) = locate().map_err(|error| self.at_path(error))?;
@@ -197,7 +197,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
-    pub fn runs_of_take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
+    pub fn runs_of_take<T: ReadArray>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
         let axis = axis.number();
         let locate = || Selection::locate_indices(self.header(), self.file_axis::<T>(axis)?, indices);
         let (_, selected) = locate().map_err(|error| self.at_path(error))?;
@@ -232,7 +232,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(part, arr1(&[10, 30]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_where<T: FromPayload>(&self, axis: impl AxisIndex, mask: &[bool]) -> Result<T> {
+    pub fn take_where<T: ReadArray>(&self, axis: impl AxisIndex, mask: &[bool]) -> Result<T> {
         let axis = axis.number();
         let in_file = self.file_axis::<T>(axis).map_err(|error| self.at_path(error))?;
         if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
@@ -248,7 +248,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Reads a box, given by a range of indices along each axis of the array, which must be within bounds.
-    pub(crate) fn read_ranges<T: FromPayload>(
+    pub(crate) fn read_ranges<T: ReadArray>(
         &self,
         ranges: &[Range<usize>],
         options: &ReadOptions,
@@ -277,7 +277,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns the axis of the file that corresponds to an axis of the array.
     ///
     /// If the elements are arrays, their axes come first in RA files.
-    fn file_axis<T: FromPayload>(&self, axis: usize) -> Result<usize> {
+    fn file_axis<T: ReadArray>(&self, axis: usize) -> Result<usize> {
         let inner = T::inner_ndim();
         let shape = self.header().outer_shape(inner, self.options.is_innermost_first());
         if axis >= shape.ndim() {
@@ -290,7 +290,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.axes::<A>()?.selection(slice)
     }
 
-    pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
+    pub(crate) fn select<T: ReadArray>(&self, selection: &Selection) -> Result<T> {
         let (header, selected) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
         self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }

@@ -10,9 +10,9 @@ use super::NpyFile;
 use super::read::arranged;
 use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
-use crate::element::{ReadableElement, inner_axes_of};
+use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::Result;
-use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
+use crate::io::{ArrayFormat, ArrayReader, NpyReader, PayloadRef, ReadArray};
 use crate::transfer::Source;
 
 impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {

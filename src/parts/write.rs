@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
 use super::ArrayFile;
 use super::select::Selection;
 use crate::bytes::Region;
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::{self, LockPurpose};

@@ -13,9 +13,9 @@ pub use ra::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
 pub use replace::{FileReplacement, replace_file_with};
 
 use crate::array::{WriteArray, store_npy};
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::Result;
-use crate::io::{self, FromPayload, Npy, change};
+use crate::io::{self, Npy, ReadArray, change};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::transfer::{Sink, Source};
 
@@ -43,7 +43,7 @@ use crate::transfer::{Sink, Source};
 pub fn read_npy<P, T>(path: P) -> Result<T>
 where
     P: AsRef<Path>,
-    T: FromPayload,
+    T: ReadArray,
 {
     read_npy_with(path, &ReadOptions::new())
 }
@@ -72,7 +72,7 @@ where
 pub fn read_npy_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
-    T: FromPayload,
+    T: ReadArray,
 {
     let path = path.as_ref();
     let read = || {

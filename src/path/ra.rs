@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::array::{WriteArray, store_ra};
 use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::header::Extent;
-use crate::io::{FromPayload, RaReader, change};
+use crate::io::{RaReader, ReadArray, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra_format::MAGIC;
 
@@ -34,7 +34,7 @@ use crate::ra_format::MAGIC;
 pub fn read_ra<P, T>(path: P) -> Result<T>
 where
     P: AsRef<Path>,
-    T: FromPayload,
+    T: ReadArray,
 {
     read_ra_with(path, &ReadOptions::new())
 }
@@ -48,7 +48,7 @@ where
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
-    T: FromPayload,
+    T: ReadArray,
 {
     let path = path.as_ref();
     let read = || RaReader::new_with(File::open(path)?, options)?.read();

@@ -173,9 +173,9 @@ impl RaHeader {
 /// # Examples
 ///
 /// ```
-/// use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+/// use ndarray_io::dtype::{Kind, Scalar};
 /// use ndarray_io::header::{Header, Order, Shape};
-/// use ndarray_io::ra;
+/// use ndarray_io::{ByteOrder, ra};
 ///
 /// let float = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
 /// let header = Header::new(float.into(), Order::Fortran, Shape::from([3]))?;

@@ -21,9 +21,9 @@ mod tar;
 
 use std::sync::Arc;
 
+use crate::NpzFile;
 use crate::bytes::ReadAt;
 use crate::error::{Error, Result};
-use crate::npz::NpzFile;
 use crate::options::ReadOptions;
 use parts::Scanner;
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Effort;
 use super::os;
 use super::parallel::{for_each_parallel, piece_len};
-use crate::element::ElementBuf;
-use crate::element::cast::append;
+use crate::elements::ElementBuf;
+use crate::elements::cast::append;
 use crate::error::Result;
 use crate::limits;
 

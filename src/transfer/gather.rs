@@ -8,7 +8,7 @@ use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slic
 
 use super::walk::{self, SHORT_AXIS_LEN};
 use crate::bytes::AsChunks;
-use crate::element::cast::BitwiseOut;
+use crate::elements::cast::BitwiseOut;
 use crate::shape::indices_of;
 
 /// The approximate size of a block.
@@ -126,7 +126,7 @@ fn permute_axes_of_units<const SIZE: usize>(
     each: usize,
     into: &mut [u8],
 ) {
-    let out = crate::element::raw_units::<SIZE>();
+    let out = crate::elements::raw_units::<SIZE>();
     let mut dims = lens.to_vec();
     let mut order = order.to_vec();
     if each > 1 || dims.is_empty() {

@@ -57,7 +57,7 @@ fn gather_strided_units<const SIZE: usize>(
         // Elements that overlap are copied one by one below.
         if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].chunks_of::<SIZE>()) {
             simplify_axes(&mut view);
-            return gather(&view, &crate::element::raw_units::<SIZE>(), into);
+            return gather(&view, &crate::elements::raw_units::<SIZE>(), into);
         }
     }
     if has_short_rows(axes) {

@@ -2,7 +2,7 @@
 
 use super::append::{append, read_rest};
 use super::source::Source;
-use crate::element::OpaqueDecoder;
+use crate::elements::OpaqueDecoder;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;

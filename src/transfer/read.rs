@@ -12,8 +12,8 @@ use super::scatter::read_strided;
 use super::source::{Positioned, Source};
 use super::{BLOCK_LEN, Effort, os, truncated};
 use crate::bytes::ReadBuf;
-use crate::element::cast::{Bitwise, Loading, MemoryPart, UncheckedVec, append as append_items};
-use crate::element::{ItemConversion, ReadPlan, ReadableElement};
+use crate::elements::cast::{Bitwise, Loading, MemoryPart, UncheckedVec, append as append_items};
+use crate::elements::{ItemConversion, ReadPlan, ReadableElement};
 use crate::error::Result;
 use crate::header::Header;
 use crate::limits;
@@ -123,7 +123,7 @@ impl<'i, T> Target<'i, T> {
 pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
     match header.payload_len() {
         None => read_rest(source, options),
-        Some(_) => read_words(source, header, &crate::element::raw_words::<u8>(), options),
+        Some(_) => read_words(source, header, &crate::elements::raw_words::<u8>(), options),
     }
 }
 

@@ -11,7 +11,7 @@ use super::truncated;
 use super::walk;
 use crate::bytes::AsChunks;
 use crate::bytes::scratch;
-use crate::element::cast::Bitwise;
+use crate::elements::cast::Bitwise;
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;

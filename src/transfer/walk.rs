@@ -6,7 +6,7 @@
 
 use ndarray::{ArrayViewD, ArrayViewMutD};
 
-use crate::element::cast::BitwiseOut;
+use crate::elements::cast::BitwiseOut;
 
 /// An axis is short if it has fewer indices.
 pub(super) const SHORT_AXIS_LEN: usize = 16;

@@ -4,8 +4,8 @@ use ndarray::ArrayViewD;
 
 use super::gather::{BlockPlan, gather};
 use super::{BLOCK_LEN, Effort, Sink, os, pipeline};
-use crate::element::cast::{BitwiseOut, StridedBytes};
-use crate::element::{ByteTransform, ItemEncoder, WritableElement, WritePlan, raw_units};
+use crate::elements::cast::{BitwiseOut, StridedBytes};
+use crate::elements::{ByteTransform, ItemEncoder, WritableElement, WritePlan, raw_units};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;

@@ -93,8 +93,8 @@ methods! {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::npz::{Method, NpzWriter};
-    /// # use ndarray_io::NpzReader;
+    /// # use ndarray_io::npz::Method;
+    /// # use ndarray_io::{NpzReader, NpzWriter};
     /// let mut npz = NpzWriter::new_compressed(Vec::new());
     /// npz.add("a", &arr1(&[0.0; 100]))?;
     /// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;

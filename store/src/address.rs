@@ -5,7 +5,8 @@
 
 use std::fmt::Write;
 
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 use url::Url;
 
 /// The kinds of stores.

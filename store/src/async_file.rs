@@ -10,10 +10,9 @@ use ndarray::{Array, IxDyn, SliceArg};
 
 use ndarray_io::blocks::Block;
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::error::{Error, ErrorKind, Result};
-use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
-use ndarray_io::npz::NpzFile;
-use ndarray_io::{ReadOptions, ReadableElement};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::{ArrayFile, ArrayFormat};
+use ndarray_io::{Error, NpzFile, ReadArray, ReadOptions, ReadableElement, Result};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -171,7 +170,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// # Errors
     ///
     /// As for [`ArrayFile::read`].
-    pub async fn read<T: FromPayload + Send + 'static>(&self) -> Result<T> {
+    pub async fn read<T: ReadArray + Send + 'static>(&self) -> Result<T> {
         self.run_until_loaded(ArrayFile::read).await
     }
 
@@ -194,7 +193,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// # Errors
     ///
     /// As for [`ArrayFile::take`].
-    pub async fn take<T: FromPayload + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
+    pub async fn take<T: ReadArray + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
         let indices = indices.to_vec();
         self.run_until_loaded(move |file| file.take(axis, &indices)).await
     }
@@ -226,7 +225,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn blocks<T: FromPayload + Send + 'static>(&self, bytes: usize) -> BlockStream<T> {
+    pub fn blocks<T: ReadArray + Send + 'static>(&self, bytes: usize) -> BlockStream<T> {
         let (remote, source, options, open) =
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
         let stop = Arc::<CancelSignal>::default();
@@ -292,7 +291,7 @@ impl AsyncFile<NpzFile> {
     /// # Errors
     ///
     /// As for [`NpzFile::read`].
-    pub async fn read<T: FromPayload + Send + 'static>(&self, name: &str) -> Result<T> {
+    pub async fn read<T: ReadArray + Send + 'static>(&self, name: &str) -> Result<T> {
         let name = name.to_owned();
         self.run_until_loaded(move |archive| archive.read(&name)).await
     }

@@ -8,7 +8,8 @@ use bytes::BytesMut;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 use object_store::{
     Attribute, Attributes, Error as StoreError, MultipartUpload, PutMode, PutMultipartOptions, PutOptions,
     PutPayload, UpdateVersion,

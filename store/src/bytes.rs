@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use ndarray_io::Result;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs, fill_at};
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 
 use crate::failure::{changed, failure};

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use ndarray_io::error::{Error, ErrorKind};
+use ndarray_io::Error;
+use ndarray_io::error::ErrorKind;
 
 /// Converts the error of a request.
 ///

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use http::Method;
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;

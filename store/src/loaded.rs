@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 
 use crate::bytes::{MIN_WINDOW, ObjectBytes};
 

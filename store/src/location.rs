@@ -8,7 +8,7 @@ use base64::Engine;
 use bytes::Bytes;
 use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use ndarray_io::error::{Error, Result};
+use ndarray_io::{Error, Result};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3Key, AwsCredential};
 use object_store::azure::{AzureConfigKey as AzureKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as GoogleKey};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use ndarray_io::error::Result;
+use ndarray_io::Result;
 
 use crate::address::bad_option;
 use crate::limits::Limits;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use ndarray_io::error::{Error, Result};
+use ndarray_io::{Error, Result};
 
 use crate::address::bad_option;
 

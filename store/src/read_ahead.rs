@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes as Chunk;
-use ndarray_io::error::Result;
+use ndarray_io::Result;
 use tokio::task::JoinHandle;
 
 use crate::limits::MemoryPermit;

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use http::Method;
 use ndarray_io::bytes::{Folder, ReadAt, fill_at};
-use ndarray_io::error::Result;
-use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
+use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::ra::RaFile;
-use ndarray_io::{NpyFile, NpzFile, ReadOptions, WriteNpyExt, WriteOptions};
+use ndarray_io::{NpyFile, NpzFile, ReadArray, ReadOptions, Result, WriteNpyExt, WriteOptions};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::{Address, SCHEMES, bad_option};
@@ -216,7 +215,7 @@ impl Remote {
     /// # Errors
     ///
     /// As for [`Remote::open_npy`] and [`NpyFile::read`].
-    pub fn read_npy<T: FromPayload>(&self) -> Result<T> {
+    pub fn read_npy<T: ReadArray>(&self) -> Result<T> {
         self.open_npy()?.read()
     }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::{Bytes as Chunk, BytesMut};
 use futures_util::stream::BoxStream;
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::bytes::MIN_WINDOW;

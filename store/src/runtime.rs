@@ -10,7 +10,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinHandle};
 
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::Result;
+use ndarray_io::error::ErrorKind;
 
 /// Returns the library's runtime for requests.
 ///

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray_io::error::Result;
+use ndarray_io::Result;
 use tokio::runtime::Handle;
 
 use crate::async_upload::{AsyncUpload, broken_upload_error};

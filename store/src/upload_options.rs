@@ -1,6 +1,6 @@
 //! [`UploadOptions`]: length, parts and condition of an upload.
 
-use ndarray_io::error::Result;
+use ndarray_io::Result;
 
 use crate::address::bad_option;
 use crate::remote::Version;

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2, Ix2, s};
 use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
-use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, ReadOptions, WriteOptions};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
+use ndarray_io::{
+    Compression, DynArray, NpzFile, NpzReader, NpzUpdate, NpzWriter, ReadOptions, WriteOptions,
+};
 
 use crate::support::random::Random;
 
@@ -166,7 +168,7 @@ fn elements_across_block_boundaries_are_read() {
     let texts = Array1::from_shape_fn(200_000, |index| format!("text {index}"));
     let large = Array1::from_shape_fn(400_000, |index| index as f64 / 3.0);
     for compression in compressions() {
-        let big = WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big);
+        let big = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big);
         let options = NpzOptions::new().compression(compression);
         let mut npz = NpzWriter::new_with(Vec::new(), &options);
         npz.add("bools", &bools).unwrap();

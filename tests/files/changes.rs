@@ -576,8 +576,8 @@ fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
 
 #[cfg(feature = "npz")]
 mod archives {
-    use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
-    use ndarray_io::{Limits, NpzFile, ReadOptions, write_npz};
+    use ndarray_io::npz::{NpzOptions, write_npz_with};
+    use ndarray_io::{Compression, Limits, NpzFile, NpzUpdate, ReadOptions, write_npz};
 
     use super::*;
     use crate::support::manifest;
@@ -716,7 +716,7 @@ mod archives {
     #[test]
     fn mutable_archive_map_reports_existing_damage() {
         use ndarray::Ix1;
-        use ndarray_io::npz::NpzMmapMut;
+        use ndarray_io::NpzMmapMut;
         let folder = folder();
         let path = folder.path().join("a.npz");
         let write = || write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[7u8]))]).unwrap();

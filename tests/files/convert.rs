@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, arr1};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::error::{ErrorKind, Help, WantedShape};
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, NpyFile, WriteOptions, read_npy, write_npy};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, NpyFile, WriteOptions, read_npy, write_npy};
 
 use crate::support::in_c_order;
 use crate::support::manifest::{self, assert_equals_numpys, sha256};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::file::{FileReplacement, UncommittedRows};
-use ndarray_io::npz::{NpzOptions, NpzUpdate};
+use ndarray_io::npz::NpzOptions;
 use ndarray_io::{
-    NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
+    NpyWriter, NpzUpdate, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
 };
 
 use crate::processes::spawn_child;

@@ -299,7 +299,7 @@ fn invalid_enum_values_are_refused() {
     for (bad, place) in [(3i16, 4usize), (256, 0)] {
         let mut numbers = Array1::<i16>::zeros(6);
         numbers[place] = bad;
-        for order in [ndarray_io::dtype::ByteOrder::Little, ndarray_io::dtype::ByteOrder::Big] {
+        for order in [ndarray_io::ByteOrder::Little, ndarray_io::ByteOrder::Big] {
             let mut file = Vec::new();
             numbers.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
             let error = Array1::<Grade>::read_npy(&file[..]).unwrap_err();

@@ -9,12 +9,10 @@ use ndarray::{
 };
 use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
 use ndarray_io::convert::{Conversion, convert_npy};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{CopyReason, ErrorKind, FileSection};
-use ndarray_io::file::Extent;
-use ndarray_io::header::Order;
+use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::Version;
-use ndarray_io::{NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
+use ndarray_io::{ByteOrder, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
 
 use crate::support::{manifest, native_descr};
 
@@ -181,9 +179,9 @@ fn arrays_without_axes_or_elements_are_mapped() {
 fn creating_map_in_foreign_byte_order_is_refused() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
-    let other = match ndarray_io::dtype::ByteOrder::NATIVE {
-        ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,
-        ndarray_io::dtype::ByteOrder::Big => ndarray_io::dtype::ByteOrder::Little,
+    let other = match ndarray_io::ByteOrder::NATIVE {
+        ndarray_io::ByteOrder::Little => ndarray_io::ByteOrder::Big,
+        ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
     };
     // SAFETY: the file belongs to this test.
     let made =
@@ -343,8 +341,8 @@ fn maps_are_unwind_safe() {
 #[test]
 #[cfg(feature = "npz")]
 fn stored_and_deflated_members_can_be_mapped() {
-    use ndarray_io::npz::{Compression, NpzOptions};
-    use ndarray_io::{NpzFile, NpzWriter};
+    use ndarray_io::npz::NpzOptions;
+    use ndarray_io::{Compression, NpzFile, NpzWriter};
     let folder = crate::support::temp::folder().unwrap();
     let archive = folder.path().join("a.npz");
     let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);

@@ -6,11 +6,12 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, s};
-use ndarray_io::error::{ErrorKind, FilePart, Help, LimitKind};
 #[cfg(feature = "mmap")]
-use ndarray_io::npz::NpzMmap;
-use ndarray_io::npz::{Method, NpzMember, NpzUpdate};
-use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions};
+use ndarray_io::NpzMmap;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{FilePart, Help, LimitKind};
+use ndarray_io::npz::{Method, NpzMember};
+use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, NpzUpdate, ReadNpyExt, ReadOptions};
 
 fn testdata_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/methods")

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1};
-use ndarray_io::npz::{Compression, NpzOptions};
-use ndarray_io::{DynArray, NpzReader, NpzWriter, ReadNpyExt, ReadOptions, WriteNpyExt};
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Compression, DynArray, NpzReader, NpzWriter, ReadNpyExt, ReadOptions, WriteNpyExt};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};

@@ -8,13 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
 use ndarray_io::bytes::{ReadAt, ReadHints};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::file::Extent;
-use ndarray_io::header::Order;
+use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::write_npy_with;
 use ndarray_io::{
-    Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy, write_npy,
+    ByteOrder, Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy,
+    write_npy,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

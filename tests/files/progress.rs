@@ -99,7 +99,7 @@ fn writes_report_progress_and_can_be_cancelled() {
             array.slice(ndarray::s![..;-1, ..]).write_npy_with(Cursor::new(Vec::new()), options)
         }),
         ("swapped", &|options| {
-            let options = options.clone().byte_order(ndarray_io::dtype::ByteOrder::Big);
+            let options = options.clone().byte_order(ndarray_io::ByteOrder::Big);
             array.write_npy_with(Vec::new(), &options)
         }),
         ("any type", &|options| write_npy_with(&path, &any, options)),
@@ -120,8 +120,8 @@ fn writes_report_progress_and_can_be_cancelled() {
 #[cfg(feature = "npz")]
 #[test]
 fn archive_members_report_progress() {
-    use ndarray_io::npz::{Compression, NpzOptions};
-    use ndarray_io::{NpzReader, NpzWriter};
+    use ndarray_io::npz::NpzOptions;
+    use ndarray_io::{Compression, NpzReader, NpzWriter};
     let array = Array1::from_iter((0..PAYLOAD_LEN / 8).map(|number| number as f64));
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let reports = ProgressLog::default();

@@ -8,16 +8,14 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection, Help};
-use ndarray_io::file::Extent;
-use ndarray_io::header::Order;
+use ndarray_io::header::{Extent, Order};
 use ndarray_io::options::Trailing;
 use ndarray_io::ra::{
     RaFile, RaOptions, RaReader, ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra,
     read_ra_with, write_ra, write_ra_with,
 };
-use ndarray_io::{DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy};
+use ndarray_io::{ByteOrder, DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy};
 use num_complex::Complex;
 use serde_json::Value;
 
@@ -240,7 +238,8 @@ fn documented_example_array_has_documented_bytes() {
 #[cfg(feature = "derive")]
 mod composites {
     use ndarray::Array1;
-    use ndarray_io::{Record, Void};
+    use ndarray_io::Record;
+    use ndarray_io::element::Void;
 
     use super::*;
 

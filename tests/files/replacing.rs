@@ -7,11 +7,13 @@ use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::error::{Error, ErrorKind, WantedShape};
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::file::{FileReplacement, UncommittedRows, replace_file_with};
 use ndarray_io::npy::write_npy_with;
 use ndarray_io::ra::{RaOptions, write_ra_with};
-use ndarray_io::{NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy};
+use ndarray_io::{
+    Error, NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy,
+};
 
 fn folder() -> tempfile::TempDir {
     crate::support::temp::folder().unwrap()

@@ -9,11 +9,10 @@ use ndarray_io::convert::Conversion;
 use ndarray_io::dask::{
     NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
 };
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
 use ndarray_io::npy::write_npy_with;
 use ndarray_io::object::{Object, Pickle};
-use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
+use ndarray_io::{ByteOrder, DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
 
 use crate::support::random::Random;
 use crate::support::temp;

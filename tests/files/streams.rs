@@ -137,7 +137,7 @@ const WRITES: &[(&str, Operation)] = &[
     ("write", |file| array().write_npy(file).map(|()| String::new())),
     ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
     ("write swapped", |file| {
-        let options = WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big).order(Order::Fortran);
+        let options = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big).order(Order::Fortran);
         array().write_npy_with(file, &options).map(|()| String::new())
     }),
     ("write ra", |file| array().write_ra(file).map(|()| String::new())),

@@ -4,11 +4,11 @@
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
-use ndarray_io::file::Extent;
-use ndarray_io::header::Order;
+use ndarray_io::dtype::{Kind, Scalar};
+use ndarray_io::element::Void;
+use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::write_npy_with;
-use ndarray_io::{Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy};
+use ndarray_io::{ByteOrder, Casting, DType, ReadableElement, WritableElement, WriteOptions, read_npy};
 
 /// A pseudorandom number generator.
 struct RandomInputs(u64);

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use ndarray::{Array1, arr1};
 use ndarray_io::npy::write_npy_with;
-use ndarray_io::npz::write_npz;
-use ndarray_io::{WriteOptions, read_npy, write_npy};
+use ndarray_io::{WriteOptions, read_npy, write_npy, write_npz};
 use windows_sys::Win32::Security::Authorization::ConvertStringSecurityDescriptorToSecurityDescriptorW;
 use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, GetFileSecurityW, PSECURITY_DESCRIPTOR, SetFileSecurityW,

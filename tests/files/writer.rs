@@ -4,13 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, Help, WantedShape};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DType, DynArray, DynView, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteNpyExt,
-    WriteOptions, read_npy, write_npy,
+    ByteOrder, DType, DynArray, DynView, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement,
+    WriteNpyExt, WriteOptions, read_npy, write_npy,
 };
 
 use crate::support::manifest::{self, assert_equals_numpys, with_type};

@@ -2,11 +2,12 @@
 
 use ndarray::{Array1, Ix1};
 use ndarray_io::dtype::{Kind, LongDoubleFormat};
+use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
-    Bytes, Casting, Chars, DType, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Timedelta64, Void, WritableElement, WriteNpyExt, units,
+    Casting, DType, DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, WritableElement,
+    WriteNpyExt,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -294,7 +295,8 @@ fn scientific(text: &str) -> String {
 #[cfg(feature = "half-2")]
 #[test]
 fn complex_halves_are_cast_as_their_parts() {
-    use ndarray_io::dtype::{ByteOrder, Scalar};
+    use ndarray_io::ByteOrder;
+    use ndarray_io::dtype::Scalar;
     use ndarray_io::header::Order;
     let halves = Scalar::new(Kind::Complex, 4, ByteOrder::Big).unwrap();
     // 1 + 2i and -0.5 + inf i

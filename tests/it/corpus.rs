@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::ArrayD;
-use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{
-    DType, DynArray, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Result, ViewMutElement,
+    ByteOrder, DType, DynArray, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Result, ViewMutElement,
     WritableElement, WriteNpyExt, WriteOptions,
 };
 
@@ -33,7 +33,7 @@ macro_rules! with_other_type {
         }
     }};
     (@units $step:expr, $type:ident, $own:ident, $function:ident($($argument:expr),*)) => {{
-        use ndarray_io::units::*;
+        use ndarray_io::element::units::*;
         with_other_type!(@unit $step, $type, $function($($argument),*);
             $own, Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond, Picosecond,
             Femtosecond, Attosecond, Times<25, Second>, Times<10, Microsecond>, Times<7, Day>, Times<2, Week>,
@@ -41,14 +41,14 @@ macro_rules! with_other_type {
     }};
     (@unit $step:expr, $type:ident, $function:ident $arguments:tt; $($unit:ty),*) => {{
         let step: ndarray_io::dtype::TimeStep = $step;
-        $(if step == <$unit as ndarray_io::units::Unit>::STEP {
+        $(if step == <$unit as ndarray_io::element::units::Unit>::STEP {
             Some(with_other_type!(@call $type<$unit>, $function $arguments))
         } else)* {
             None
         }
     }};
     (@call $type:ident<$unit:ty>, $function:ident($($argument:expr),*)) => {
-        $function::<ndarray_io::$type<$unit>>($($argument),*)
+        $function::<ndarray_io::element::$type<$unit>>($($argument),*)
     };
 }
 

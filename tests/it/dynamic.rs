@@ -2,13 +2,13 @@
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::bytes::InMemory;
-use ndarray_io::dtype::{ByteOrder, Kind, RecordBuilder, RecordError, Scalar};
+use ndarray_io::dtype::{Kind, RecordBuilder, RecordError, Scalar};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
-    Casting, DType, DynArray, NpyFile, ReadNpyExt, ViewMutElement, WriteNpyExt, WriteOptions, read_npy,
-    with_numbers,
+    ByteOrder, Casting, DType, DynArray, NpyFile, ReadNpyExt, ViewMutElement, WriteNpyExt, WriteOptions,
+    read_npy, with_numbers,
 };
 
 use crate::support::manifest::{self, with_type};
@@ -464,7 +464,8 @@ fn half_floats_display_shortest_digits() {
 /// The text of each dtype is read as the same dtype: of each kind, size, byte order, and unit of time.
 #[test]
 fn scalar_dtypes_of_all_kinds_survive_their_texts() {
-    use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar, TimeStep, TimeUnit};
+    use ndarray_io::ByteOrder;
+    use ndarray_io::dtype::{Kind, Narrow, Scalar, TimeStep, TimeUnit};
 
     let mut kinds = vec![
         Kind::Bool,

@@ -90,7 +90,7 @@ fn shape_with_wrong_element_count_is_refused() {
     }
     assert!(FlatView::<u8>::new(&[], &[3, 0], Order::C).is_ok());
     // More elements than an array can have, of no size.
-    let endless = [ndarray_io::Void([0u8; 0]); usize::MAX];
+    let endless = [ndarray_io::element::Void([0u8; 0]); usize::MAX];
     let error = endless[..].write_npy(Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{error}");
     let scattered = ndarray::arr2(&[[1, 2], [3, 4]]);

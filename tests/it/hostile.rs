@@ -309,9 +309,9 @@ fn impossible_view_reports_why_it_needs_a_copy() {
     assert!(error.is_mismatch());
 
     let mut foreign = Vec::new();
-    let other = match ndarray_io::dtype::ByteOrder::NATIVE {
-        ndarray_io::dtype::ByteOrder::Little => ndarray_io::dtype::ByteOrder::Big,
-        ndarray_io::dtype::ByteOrder::Big => ndarray_io::dtype::ByteOrder::Little,
+    let other = match ndarray_io::ByteOrder::NATIVE {
+        ndarray_io::ByteOrder::Little => ndarray_io::ByteOrder::Big,
+        ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
     };
     let options = ndarray_io::WriteOptions::new().byte_order(other);
     ndarray::arr1(&[1.0, 2.0]).write_npy_with(&mut foreign, &options).unwrap();

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["codec"],
     &["npy_format", "ra_format", "zip", "pickle"],
     &["options", "serde"],
-    &["element"],
+    &["elements"],
     &["transfer"],
     &["io"],
     &["array"],
@@ -31,9 +31,9 @@ const LAYERS: &[&[&str]] = &[
 /// The files below the layer `array` that name `ndarray`: those that move elements of any strides, and public signatures. All others
 /// speak of shapes and slices.
 const FILES_USING_NDARRAY: &[&str] = &[
-    "element/cast/mod.rs",
-    "element/cast/strided_bytes.rs",
-    "element/cast/view.rs",
+    "elements/cast/mod.rs",
+    "elements/cast/strided_bytes.rs",
+    "elements/cast/view.rs",
     "io/order.rs",
     "io/writer/mod.rs",
     "io/zeroed.rs",
@@ -194,8 +194,8 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("codec/zstd_proof.rs", "counts.len() + usize::from(zeros)", "three for each two bits of a block"),
     ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),
     ("npz/update.rs", "wanted as usize", "at most MAX_READ_AHEAD, or MAX_SMALL_MEMBER for one member"),
-    ("element/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
-    ("element/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
+    ("elements/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
+    ("elements/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
     ("pickle/text.rs", "inner.len()", "a text, which is in memory"),
     ("pickle/text.rs", "text.len()", "a text, which is in memory"),
     ("shape.rs", "self.ndim()", "axes"),
@@ -246,7 +246,7 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("transfer/walk.rs", "outer.len()", "axes"),
     ("npz/member.rs", "left.min(BLOCK_LEN)", "constants"),
     ("npz/member.rs", "transfer::BLOCK_LEN", "constants"),
-    ("element/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
+    ("elements/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
     ("parts/select.rs", "axes.len()", "axes"),
     ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
     ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
@@ -303,7 +303,7 @@ fn allocation_lengths_are_bounded_or_listed() {
     assert!(unused.is_empty(), "exceptions for lines that are no more:\n{unused:#?}");
 }
 
-/// Numbers become numbers of other types in `element/convert`. Where a float is made elsewhere, it is not an element of an array that is
+/// Numbers become numbers of other types in `elements/convert`. Where a float is made elsewhere, it is not an element of an array that is
 /// converted, as the list says.
 #[test]
 fn elements_are_converted_only_in_element_convert() {
@@ -319,7 +319,7 @@ fn elements_are_converted_only_in_element_convert() {
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     for path in files(&source) {
         let inner = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
-        if inner.starts_with("element/convert/") || !inner.ends_with(".rs") {
+        if inner.starts_with("elements/convert/") || !inner.ends_with(".rs") {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();

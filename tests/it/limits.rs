@@ -202,10 +202,10 @@ const ROUTES: &[Route] = &[
 const WITHOUT_A_FILE: &[&str] = &[
     "dynamic/convert.rs: cast_with",
     "dynamic/convert.rs: cast_to_with",
-    "element/from_into.rs: read_plan_from",
-    "element/record/read.rs: read_plan",
-    "element/wrapped.rs: newtype_read_plan",
-    "element/wrapped.rs: enum_read_plan",
+    "elements/from_into.rs: read_plan_from",
+    "elements/record/read.rs: read_plan",
+    "elements/wrapped.rs: newtype_read_plan",
+    "elements/wrapped.rs: enum_read_plan",
 ];
 
 const PARTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/stacks/big");

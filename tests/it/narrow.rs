@@ -2,10 +2,11 @@
 
 use ndarray::{Array1, Ix1, arr1};
 use ndarray_io::dtype::{Kind, Narrow};
+use ndarray_io::element::Void;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::narrow::*;
 use ndarray_io::{
-    Casting, DType, DynArray, ReadNpyExt, ReadOptions, ReadableElement, Void, WritableElement, WriteNpyExt,
+    Casting, DType, DynArray, ReadNpyExt, ReadOptions, ReadableElement, WritableElement, WriteNpyExt,
 };
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! Options: casting, versions, orders, byte orders.
 
 use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{
-    Casting, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WritableElement, WriteNpyExt, WriteOptions,
+    ByteOrder, Casting, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WritableElement, WriteNpyExt,
+    WriteOptions,
 };
 use num_complex::Complex;
 
@@ -150,7 +150,7 @@ fn half_floats_are_rounded_once() {
 fn cast_error_help_suggests_what_works() {
     let integers = npy_bytes(&arr1(&[1i32]), ByteOrder::Little);
     assert_eq!(cast::<String>(&integers, Casting::Safe).unwrap(), arr1(&["1".to_owned()]));
-    let void = cast::<ndarray_io::Void<4>>(&integers, Casting::Unsafe).unwrap_err();
+    let void = cast::<ndarray_io::element::Void<4>>(&integers, Casting::Unsafe).unwrap_err();
     assert_eq!(void.help().unwrap().to_string(), "read it as i32");
     let texts = Array1::<String>::read_npy(&integers[..]).unwrap_err();
     assert_eq!(texts.help().unwrap().to_string(), "read it as i32, or convert it with ReadOptions::casting");

@@ -2,9 +2,8 @@
 //! here, element by element, and not only with what the library reads.
 
 use ndarray::{Array, ArrayD, Axis, IxDyn, ShapeBuilder, Slice};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::header::Order;
-use ndarray_io::{NpyReader, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions};
+use ndarray_io::{ByteOrder, NpyReader, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions};
 use num_complex::Complex;
 use proptest::prelude::*;
 

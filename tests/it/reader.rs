@@ -4,8 +4,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
 use ndarray_io::error::{ErrorKind, FileSection};
-use ndarray_io::file::Extent;
-use ndarray_io::header::Order;
+use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::Version;
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 

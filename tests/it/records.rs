@@ -1,13 +1,13 @@
 //! Structs as elements, compared with NumPy's description of its records and with the files that it writes.
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
-use ndarray_io::dtype::ByteOrder;
+use ndarray_io::element::{Bytes, Chars, Datetime64, Timedelta64, Void, units};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, Help};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    Bytes, Casting, Chars, DType, Datetime64, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Record, Timedelta64, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyExt, Void,
-    WritableElement, WriteNpyExt, WriteOptions, units,
+    ByteOrder, Casting, DType, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement,
+    Record, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyExt, WritableElement, WriteNpyExt,
+    WriteOptions,
 };
 use num_complex::Complex;
 use serde_json::Value;

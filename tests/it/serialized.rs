@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use ndarray::Array1;
-use ndarray_io::dtype::{ByteOrder, Narrow};
+use ndarray_io::dtype::Narrow;
 use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::npy::Version;
-use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
-use ndarray_io::{Casting, DType, Limits, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
+use ndarray_io::{
+    ByteOrder, Casting, Compression, DType, Limits, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+};
 use serde_1::Serialize;
 use serde_1::de::DeserializeOwned;
 use serde_json::{from_value, json, to_value};

@@ -3,11 +3,9 @@
 use std::io::{self, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::{ErrorKind, FileSection, WantedShape};
 use ndarray_io::header::Order;
-use ndarray_io::{
-    DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
-};
+use ndarray_io::{DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 
 use crate::support::routes::ChunkedReader;
 
@@ -260,8 +258,7 @@ fn progress_counts_whole_array_and_cancels() {
 /// The elements go to memory of the caller.
 #[test]
 fn elements_are_read_into_callers_bytes() {
-    use ndarray_io::NpyFile;
-    use ndarray_io::dtype::ByteOrder;
+    use ndarray_io::{ByteOrder, NpyFile};
 
     let array = Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i * 100 + j * 10 + k) as u16);
     let temp_file = crate::support::routes::temp_file(&npy_bytes(&array), 0);

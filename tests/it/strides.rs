@@ -1,9 +1,8 @@
 //! Arrays of any strides are written as NumPy writes the same views.
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::{DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
+use ndarray_io::{ByteOrder, DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
 

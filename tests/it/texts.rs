@@ -3,12 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use ndarray::{Array1, ArrayD, arr1};
-use ndarray_io::dtype::{ByteOrder, LongDoubleFormat};
+use ndarray_io::dtype::LongDoubleFormat;
+use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
-use ndarray_io::{
-    Bytes, Chars, Datetime64, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64, ViewNpyExt, Void,
-    WriteNpyExt, WriteOptions, read_npy, units,
-};
+use ndarray_io::{ByteOrder, ReadNpyExt, ReadNpyIntoExt, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy};
 
 use crate::support::manifest;
 use crate::support::{file, routes};

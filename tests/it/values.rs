@@ -1,8 +1,8 @@
 //! Element types as values: text, arithmetic and other units. The expected results are NumPy's.
 
+use ndarray_io::element::units::*;
+use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::units::*;
-use ndarray_io::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 
 type TwentyFiveSeconds = Times<25, Second>;
 
@@ -88,8 +88,8 @@ fn text_and_byte_elements_parse_and_format() {
 fn system_and_chrono_times_are_rounded_down() {
     use std::time::{Duration, SystemTime};
 
-    use ndarray_io::units::{Day, Generic, Hour, Month, Second, Week, Year};
-    use ndarray_io::{Datetime64, Timedelta64};
+    use ndarray_io::element::units::{Day, Generic, Hour, Month, Second, Week, Year};
+    use ndarray_io::element::{Datetime64, Timedelta64};
 
     let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
     assert!(Datetime64::<Second>::try_from(before).is_err());
@@ -105,7 +105,7 @@ fn system_and_chrono_times_are_rounded_down() {
     assert_eq!(Datetime64::<Month>::rounded_down(leap).unwrap().to_string(), "2024-02");
     let far = SystemTime::UNIX_EPOCH + Duration::from_secs(40_000_000_000);
     assert_eq!(Datetime64::<Day>::rounded_down(far).unwrap().to_string(), "3237-07-19");
-    assert!(Datetime64::<ndarray_io::units::Nanosecond>::rounded_down(far).is_err());
+    assert!(Datetime64::<ndarray_io::element::units::Nanosecond>::rounded_down(far).is_err());
     assert_eq!(Timedelta64::<Hour>::rounded_down(Duration::from_secs(7199)).unwrap().ticks(), Some(1));
     assert!(Timedelta64::<Year>::rounded_down(Duration::from_secs(1)).is_err());
     #[cfg(feature = "chrono-0_4")]

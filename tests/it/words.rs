@@ -263,11 +263,11 @@ const UNCLEAR_NAMES: &[(&str, &str)] = &[
 /// Items that have such a name all the same, and why.
 const NAME_EXCEPTIONS: &[(&str, &str)] = &[
     (
-        "src/element/cast/element_buf.rs: place",
+        "src/elements/cast/element_buf.rs: place",
         "puts fields into structs: what the memory of an element is about",
     ),
     (
-        "src/element/record/read.rs: made",
+        "src/elements/record/read.rs: made",
         "called by what the derive generates: a field whose value is made, not read",
     ),
     ("src/io/format.rs: Found", "public: what a format's parser returns"),

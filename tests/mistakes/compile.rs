@@ -5,11 +5,8 @@
 #![allow(unused)]
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Ix1, Ix2};
-use ndarray_io::npz::{Compression, NpzOptions};
-use ndarray_io::{
-    DynArray, Element, FlatArray, NpyFile, NpyMmap, NpyReader, NpyWriter, NpzFile, NpzWriter, ReadNpyExt, ReadOptions, Record,
-    ViewNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy,
-};
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Compression, DynArray, Element, FlatArray, NpyFile, NpyMmap, NpyReader, NpyWriter, NpzFile, NpzWriter, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy};
 
 struct NoElement(f64);
 

@@ -4,10 +4,11 @@
 use std::io::Cursor;
 
 use ndarray::{Array1, ArrayD, Ix1, arr1, arr2, s};
+use ndarray_io::element::Chars;
 use ndarray_io::ra::{RaOptions, write_ra_with};
 use ndarray_io::{
-    Casting, Chars, DType, DynArray, NpyFile, NpyMmap, NpyWriter, NpzReader, NpzWriter, ReadNpyExt,
-    ReadOptions, Record, Result, ViewNpyExt, WriteNpyExt, create_new_npy, read_npy, read_npz, write_npy,
+    Casting, DType, DynArray, NpyFile, NpyMmap, NpyWriter, NpzReader, NpzWriter, ReadNpyExt, ReadOptions,
+    Record, Result, ViewNpyExt, WriteNpyExt, create_new_npy, read_npy, read_npz, write_npy,
 };
 
 #[derive(Clone, Debug, Record)]
@@ -33,7 +34,7 @@ struct Named {
     name: Chars<4>,
 }
 
-fn npy_bytes<T: WriteNpyExt + ndarray_io::file::WriteArray + ?Sized>(array: &T) -> Vec<u8> {
+fn npy_bytes<T: WriteNpyExt + ndarray_io::WriteArray + ?Sized>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file

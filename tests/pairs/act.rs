@@ -10,14 +10,15 @@ use std::sync::OnceLock;
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
-use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header, replace_file_with};
+use ndarray_io::file::{FileReplacement, UncommittedRows, grow_header, replace_file_with};
 use ndarray_io::header::Order;
 use ndarray_io::npy::write_zeroed_npy_with;
-use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
 use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
 use ndarray_io::{
-    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, ReadNpyExt, Record, Result,
-    WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy, write_npz,
+    Compression, DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, NpzUpdate, ReadNpyExt,
+    Record, Result, WriteArray, WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy,
+    write_npz,
 };
 
 /// Operations on an array of three rows of two numbers.

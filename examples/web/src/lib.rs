@@ -10,9 +10,8 @@ mod slice;
 
 use std::io::Cursor;
 
-use ndarray_io::npz::NpzReader;
 use ndarray_io::ra::{RaReader, ReadRaExt};
-use ndarray_io::{DynArray, Limits, NpyReader, ReadNpyExt, ReadOptions};
+use ndarray_io::{DynArray, Limits, NpyReader, NpzReader, ReadNpyExt, ReadOptions};
 use serde_json::{Value, json};
 
 pub use look::{Picture, look};

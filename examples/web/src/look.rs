@@ -1,9 +1,9 @@
 //! The views of a part of an array that the page shows: text, table, statistics, histogram, line and picture.
 
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, SliceInfoElem};
-use ndarray_io::DynArray;
-use ndarray_io::dtype::{Casting, Kind};
+use ndarray_io::dtype::Kind;
 use ndarray_io::options::DisplayOptions;
+use ndarray_io::{Casting, DynArray};
 use num_complex::Complex;
 use serde_json::{Value, json};
 

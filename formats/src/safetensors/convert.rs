@@ -5,12 +5,11 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::file::write_headed;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npz::NpzOptions;
-use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, WriteOptions, npy};
+use ndarray_io::{ByteOrder, DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteOptions, npy};
 
 use super::SafeTensors;
 use super::write::FilePlan;

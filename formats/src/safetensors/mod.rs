@@ -34,9 +34,9 @@ pub use convert::{npz_to_safetensors, safetensors_to_npz};
 pub use read::SafeTensors;
 pub use write::{write_safetensors, write_safetensors_to};
 
-use ndarray_io::DType;
-use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar};
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
+use ndarray_io::dtype::{Kind, Narrow, Scalar};
+use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::{ByteOrder, DType, Error, Result};
 use safetensors::Dtype;
 
 /// The dtypes of both sides.

@@ -5,11 +5,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ndarray_io::ReadOptions;
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
-use ndarray_io::file::FromPayload;
+use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::{Header, Order};
+use ndarray_io::{Error, ReadArray, ReadOptions, Result};
 use safetensors::tensor::Metadata;
 use serde::Deserialize;
 
@@ -99,7 +98,7 @@ impl SafeTensors {
     ///
     /// - [`Unsupported`](ErrorKind::Unsupported) if several of its elements share a byte.
     /// - Those of [`Tensors::read`].
-    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+    pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.refuse_packed(name)?;
         self.tensors.read(name)
     }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use ndarray_io::WriteOptions;
-use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::{Error, ErrorKind, Result};
-use ndarray_io::file::{WriteArray, header_of, replace_file_with, write_headed};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::{header_of, replace_file_with, write_headed};
 use ndarray_io::header::{Header, Order};
+use ndarray_io::{ByteOrder, Error, Result, WriteArray, WriteOptions};
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::ser::{Serialize, SerializeMap, Serializer};

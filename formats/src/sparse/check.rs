@@ -1,9 +1,9 @@
 //! What has to hold for a sparse matrix.
 
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::dtype::{Kind, Scalar};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Shape;
-use ndarray_io::{Casting, DType, DynArray};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, Error, Result};
 
 use super::{Layout, Sparse, check_one_axis, malformed};
 

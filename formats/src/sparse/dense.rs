@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray::{Array, Dimension};
-use ndarray_io::dtype::{ByteOrder, Kind};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::dtype::Kind;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::{DType, DynArray, NpyFile, ReadableElement, WriteOptions, npy};
+use ndarray_io::{ByteOrder, DType, DynArray, Error, NpyFile, ReadableElement, Result, WriteOptions, npy};
 
 use super::order::StoredElement;
 use super::{Layout, Sparse};

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use ndarray_io::dtype::Kind;
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, NpyFile, NpzFile, ReadOptions};
+use ndarray_io::{Casting, DType, DynArray, Error, NpyFile, NpzFile, ReadOptions, Result};
 
 use super::check::{check_pointers, check_within, numbers};
 use super::{Layout, Sparse, malformed};

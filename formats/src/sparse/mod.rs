@@ -33,11 +33,11 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, Ix1};
-use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
-use ndarray_io::file::{WriteArray, replace_file_with};
+use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::file::replace_file_with;
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
-use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions, WritableElement};
+use ndarray_io::{DynArray, Error, NpzFile, NpzWriter, ReadOptions, Result, WritableElement, WriteArray};
 
 /// The names of the members that an archive of a sparse matrix can have, in any layout. Other members are ignored when it is read.
 pub const MEMBER_NAMES: &[&str] =

@@ -1,9 +1,9 @@
 //! The stored elements in the order of their places.
 
-use ndarray_io::dtype::{ByteOrder, Kind};
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::dtype::Kind;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DynArray, ReadableElement, with_numbers};
+use ndarray_io::{ByteOrder, Casting, DynArray, ReadableElement, Result, with_numbers};
 use num_complex::Complex;
 
 use super::check::numbers;

@@ -51,7 +51,7 @@ fn is_complex(dtype: &DType) -> bool {
 /// Elements of equal dtypes can be, and numbers of any type. Records must have the same field names, and
 /// subarrays the same shape; then their parts decide.
 pub(super) fn are_comparable(a: &DType, b: &DType) -> bool {
-    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE);
     match (a, b) {
         (DType::Record(a), DType::Record(b)) => {
             let pairs = || a.fields().iter().zip(b.fields());
@@ -191,7 +191,7 @@ impl BlockComparison<'_> {
             return Ok(());
         }
         // Everything else is compared bytewise, in native byte order and C order. The bytes of long doubles may include padding.
-        let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+        let native = one.dtype().with_byte_order(ndarray_io::ByteOrder::NATIVE);
         let (a, b) = (cast_in_c_order(one, &native)?, cast_in_c_order(two, &native)?);
         let size = native.item_size().max(1);
         let count = a.bytes().len() / size;

@@ -1,8 +1,9 @@
 //! Compares numbers of more precision than `f64` has.
 
-use ndarray_io::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
+use ndarray_io::dtype::{Kind, LongDoubleFormat, Scalar};
+use ndarray_io::element::LongDouble;
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, LongDouble, ReadOptions, Result};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, ReadOptions, Result};
 
 /// The elements of an array as exact numbers.
 pub(crate) struct ExactElements {

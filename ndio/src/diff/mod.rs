@@ -213,7 +213,7 @@ fn compare_arrays(
     }
     let (a, b) = (one.dtype(), two.dtype());
     // The byte order belongs to the file, not to the values.
-    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE);
     let has_other_dtype = native(a) != native(b);
     let can_compare = !has_other_dtype || are_comparable(a, b);
     if has_other_dtype && !(arguments.ignore_dtype && can_compare) {

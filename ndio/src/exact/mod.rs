@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::file::Extent;
+use ndarray_io::header::Extent;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{DynArray, Error, NpyReader, ReadOptions, npy};

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
+use ndarray_io::dtype::{Kind, Scalar, Title};
 use ndarray_io::header::Order;
 use ndarray_io::object::{Items, ObjectRef, View};
-use ndarray_io::{DType, DynArray};
+use ndarray_io::{ByteOrder, DType, DynArray};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -3,8 +3,8 @@
 use std::io::{self, Seek, Write};
 use std::rc::Rc;
 
-use ndarray_io::NpzWriter;
-use ndarray_io::npz::{Compression, Method, NpzMember, NpzOptions};
+use ndarray_io::npz::{Method, NpzMember, NpzOptions};
+use ndarray_io::{Compression, NpzWriter};
 
 use super::npy::in_order;
 use super::{CompressionName, CreateContext, FileFormat, Member, PendingArray, PendingArrays};

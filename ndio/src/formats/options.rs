@@ -1,9 +1,8 @@
 //! The options of formats, and to which of them each applies.
 
 use clap::ValueEnum;
-use ndarray_io::Casting;
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::header::Order;
+use ndarray_io::{ByteOrder, Casting};
 
 use super::Format;
 use crate::convert::Arguments;

@@ -39,7 +39,7 @@ impl FileFormat for Ra {
         let source = Source::open_single_array(input, Format::Ra, &options)?;
         if !arguments.drop_trailing {
             // Of packed data, the header says where they end only in some files.
-            let trailing = input.ra_reader(&options)?.extent().and_then(ndarray_io::file::Extent::trailing);
+            let trailing = input.ra_reader(&options)?.extent().and_then(ndarray_io::header::Extent::trailing);
             if let Some(bytes @ 1..) = trailing {
                 return Err(
                     input.at(format!("found {bytes} bytes after the array; --drop-trailing drops them"))

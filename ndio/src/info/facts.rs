@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use ndarray_io::dtype::ByteOrder;
-use ndarray_io::file::Extent;
-use ndarray_io::header::{Order, Shape};
-use ndarray_io::{DType, NpyReader};
+use ndarray_io::header::{Extent, Order, Shape};
+use ndarray_io::{ByteOrder, DType, NpyReader};
 use ndarray_io_formats::sparse::SparseInfo;
 use serde::Serialize;
 

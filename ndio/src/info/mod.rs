@@ -8,8 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::file::Extent;
-use ndarray_io::header::Shape;
+use ndarray_io::header::{Extent, Shape};
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 

@@ -158,7 +158,7 @@ impl AnyStats {
 
 /// Formats a time like an element of an array.
 fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
-    let native = dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let native = dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE);
     let one = DynArray::from_bytes(native, Vec::new(), Order::C, &ticks.to_ne_bytes()).ok()?;
     one.texts().next()
 }

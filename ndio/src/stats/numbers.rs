@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
-use ndarray_io::{Casting, DType, DynArray, with_numbers};
+use ndarray_io::dtype::{Kind, Scalar};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, with_numbers};
 use serde::{Serialize, Serializer};
 
 use super::Summary;

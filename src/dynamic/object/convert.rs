@@ -10,7 +10,7 @@ use super::graph::Slot;
 use super::{Array, Int, Object, ObjectRef, Scalar, View};
 use crate::dtype::Kind;
 use crate::dynamic::DynArray;
-use crate::element::ReadableElement;
+use crate::elements::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 
 impl ObjectRef<'_> {

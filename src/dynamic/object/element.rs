@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::load_effects::LoadEffects;
 use super::{Object, View, decode, encode};
 use crate::dtype::DType;
-use crate::element::{
+use crate::elements::{
     ElementBuf, ItemDecoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
     WritePlan, append, mismatch,
 };

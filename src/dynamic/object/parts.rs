@@ -12,7 +12,7 @@ use crate::bytes::AsChunks;
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::element::{ReadableElement, ViewElement};
+use crate::elements::{ReadableElement, ViewElement};
 use crate::error::Result;
 use crate::header::Header;
 use crate::shape::Order;

@@ -321,7 +321,7 @@ fn numpy_to_plain(object: ObjectRef<'_>) -> Result<Object> {
 fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     fn cast_to_objects<T>(array: &crate::dynamic::DynArray) -> Result<Vec<Object>>
     where
-        T: crate::element::ReadableElement + Into<Object> + Clone,
+        T: crate::elements::ReadableElement + Into<Object> + Clone,
     {
         let array = array.cast::<T, ndarray::IxDyn>(crate::dtype::Casting::Safe)?;
         Ok(array.iter().cloned().map(Into::into).collect())

@@ -13,7 +13,7 @@ use super::graph::{Id, Slot};
 use super::times::{Time, Timedelta};
 use super::walk::{Step, Walk};
 use super::{Call, Object, ObjectRef, View};
-use crate::element::{format_complex, format_f64};
+use crate::elements::{format_complex, format_f64};
 
 /// Formats like Python's `repr`; arrays and scalars as NumPy 2 does with its default options.
 ///

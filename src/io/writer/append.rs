@@ -14,7 +14,7 @@ use super::header::{
 use super::rows::{ArrayLength, RowWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::super::change::{self, LockTimeout};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::element::WritableElement;
+use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::options::WriteOptions;

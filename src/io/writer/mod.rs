@@ -19,7 +19,7 @@ use rows::BUFFER_SIZE;
 
 use super::order::order_and_lengths;
 use crate::dtype::DType;
-use crate::element::{WritableElement, WritePlan};
+use crate::elements::{WritableElement, WritePlan};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;

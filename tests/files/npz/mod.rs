@@ -11,14 +11,12 @@ use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2};
 use ndarray_io::bytes::InMemory;
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::file::WriteArray;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate};
+use ndarray_io::npz::NpzOptions;
 use ndarray_io::{
-    DynArray, Error, Limits, NpyReader, NpzFile, NpzReader, NpzWriter, ReadOptions, Result, WriteOptions,
-    read_npz, write_npz,
+    ByteOrder, Compression, DynArray, Error, Limits, NpyReader, NpzFile, NpzReader, NpzUpdate, NpzWriter,
+    ReadOptions, Result, WriteArray, WriteOptions, read_npz, write_npz,
 };
 use write::{options, save_for_other_programs};
 
@@ -247,7 +245,7 @@ fn check_maps(folder: &Path) -> usize {
     let mut seen = 0;
     for case in manifest::cases_of(folder, "npz") {
         // SAFETY: no other process uses the file.
-        let Ok(npz) = (unsafe { ndarray_io::npz::NpzMmap::open(&case.path) }) else { continue };
+        let Ok(npz) = (unsafe { ndarray_io::NpzMmap::open(&case.path) }) else { continue };
         let sound = npz.verify().is_ok();
         let file = NpzFile::open(&case.path).unwrap();
         for (index, member) in npz.members().iter().enumerate() {

@@ -5,11 +5,11 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, Ix1, Ix2, arr0, arr1, arr2, s};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::file::WriteArray;
-use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
-use ndarray_io::{NpzFile, NpzReader, NpzWriter, WriteOptions};
+use ndarray_io::npz::{NpzOptions, write_npz_with};
+use ndarray_io::{
+    ByteOrder, Compression, NpzFile, NpzReader, NpzUpdate, NpzWriter, WriteArray, WriteOptions,
+};
 
 use crate::support::manifest::{self, assert_equals_numpys};
 
@@ -168,7 +168,7 @@ fn archive_is_equal_for_each_thread_count() {
 #[cfg(feature = "mmap")]
 #[test]
 fn stored_members_are_aligned_and_mapped() {
-    use ndarray_io::npz::{NpzMmap, NpzMmapMut};
+    use ndarray_io::{NpzMmap, NpzMmapMut};
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     for before in [64, 63, 1, 0] {

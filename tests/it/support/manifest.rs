@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
-use ndarray_io::units::Unit;
-use ndarray_io::{Bytes, Chars, DType, Datetime64, LongDouble, Timedelta64, Void};
+use ndarray_io::dtype::{Kind, Scalar, Title};
+use ndarray_io::element::units::Unit;
+use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
+use ndarray_io::{ByteOrder, DType};
 use num_complex::Complex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -314,7 +315,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 macro_rules! with_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {{
         use ndarray_io::dtype::Kind;
-        use ndarray_io::units::{Generic, Nanosecond, Unit as _};
+        use ndarray_io::element::units::{Generic, Nanosecond, Unit as _};
         match $dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
             Some((Kind::Bool, 1)) => Some($function::<bool>($($argument),*)),
             Some((Kind::Int, 1)) => Some($function::<i8>($($argument),*)),
@@ -331,16 +332,16 @@ macro_rules! with_type {
             Some((Kind::Float, 8)) => Some($function::<f64>($($argument),*)),
             Some((Kind::Complex, 8)) => Some($function::<num_complex::Complex<f32>>($($argument),*)),
             Some((Kind::Complex, 16)) => Some($function::<num_complex::Complex<f64>>($($argument),*)),
-            Some((Kind::Float, 16)) => Some($function::<ndarray_io::LongDouble>($($argument),*)),
-            Some((Kind::Complex, 32)) => Some($function::<num_complex::Complex<ndarray_io::LongDouble>>($($argument),*)),
+            Some((Kind::Float, 16)) => Some($function::<ndarray_io::element::LongDouble>($($argument),*)),
+            Some((Kind::Complex, 32)) => Some($function::<num_complex::Complex<ndarray_io::element::LongDouble>>($($argument),*)),
             Some((Kind::Void, size)) => with_type!(@sizes size, Void, $function($($argument),*); 0 1 4 7),
             Some((Kind::Bytes, size)) => with_type!(@sizes size, Bytes, $function($($argument),*); 0 1 5),
             Some((Kind::Text, size)) => with_type!(@sizes (size / 4), Chars, $function($($argument),*); 0 1 2 3 5),
             Some((Kind::Datetime(step), _)) if step == Nanosecond::STEP => {
-                Some($function::<ndarray_io::Datetime64<Nanosecond>>($($argument),*))
+                Some($function::<ndarray_io::element::Datetime64<Nanosecond>>($($argument),*))
             }
             Some((Kind::Timedelta(step), _)) if step == Generic::STEP => {
-                Some($function::<ndarray_io::Timedelta64<Generic>>($($argument),*))
+                Some($function::<ndarray_io::element::Timedelta64<Generic>>($($argument),*))
             }
             _ => None,
         }
@@ -352,7 +353,7 @@ macro_rules! with_type {
         }
     };
     (@sized $type:ident<$size:literal>, $function:ident($($argument:expr),*)) => {
-        $function::<ndarray_io::$type<$size>>($($argument),*)
+        $function::<ndarray_io::element::$type<$size>>($($argument),*)
     };
 }
 pub(crate) use with_type;

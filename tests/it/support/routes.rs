@@ -3,11 +3,10 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
-use ndarray_io::dtype::ByteOrder;
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DynArray, FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement,
-    Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
+    ByteOrder, DynArray, FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    ReadableElement, Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,7 +265,7 @@ fn stream_chunks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Option<R
 
 /// Returns the axes of the array that are not those of its elements.
 fn outer_shape<A: ReadableElement>(shape: &[usize]) -> Vec<usize> {
-    let inner = <ArrayD<A> as ndarray_io::file::FromPayload>::inner_ndim();
+    let inner = <ArrayD<A> as ndarray_io::ReadArray>::inner_ndim();
     shape[..shape.len().saturating_sub(inner)].to_vec()
 }
 

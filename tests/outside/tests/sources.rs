@@ -11,9 +11,9 @@ use ndarray_io::convert::{Conversion, concatenate_files, convert_file};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::{RaFile, WriteRaExt};
-use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use ndarray_io::{Compression, DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use outside::{Fault, FaultyFolder, FaultySource, PartlyFetchedFolder, PartlyFetchedSource};
 

@@ -5,11 +5,9 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array, ArrayD, ArrayViewD, ArrayViewMutD, Ix1, Ix2};
+use ndarray_io::element::{Bytes, Chars, LongDouble, Void};
 use ndarray_io::ra::{ReadRaExt, ViewRaExt};
-use ndarray_io::{
-    Bytes, Casting, Chars, DynArray, Limits, LongDouble, NpzReader, ReadNpyExt, ReadOptions, ViewMutNpyExt,
-    ViewNpyExt, Void,
-};
+use ndarray_io::{Casting, DynArray, Limits, NpzReader, ReadNpyExt, ReadOptions, ViewMutNpyExt, ViewNpyExt};
 use num_complex::Complex;
 
 use crate::Aligned;

@@ -4,9 +4,11 @@ use std::fmt::Debug;
 use std::io::{self, Cursor, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, Slice, arr1, s};
+use ndarray_io::element::Chars;
+use ndarray_io::header::Order;
 use ndarray_io::{
-    Casting, Chars, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder, header::Order,
+    ByteOrder, Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, Ix1, Ix2, arr1, arr2};
-use ndarray_io::file::Extent;
+use ndarray_io::header::Extent;
 use ndarray_io::ra::{RaMmap, RaMmapMut, write_ra};
 use ndarray_io::{NpyMmap, NpyMmapMut, NpyWriter, write_npy};
 

@@ -178,8 +178,8 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
 #[cfg(not(miri))] // which takes minutes to compress
 fn blocks_are_packed_and_unpacked_by_threads() {
     let numbers = Array2::from_shape_fn((2_000, 300), |(row, column)| (row * column) as u32);
-    use ndarray_io::npz::{Compression, NpzOptions};
-    use ndarray_io::{NpzReader, NpzWriter};
+    use ndarray_io::npz::NpzOptions;
+    use ndarray_io::{Compression, NpzReader, NpzWriter};
     let options = NpzOptions::new().compression(Compression::deflated());
     let mut writer = NpzWriter::new_with(std::io::Cursor::new(Vec::new()), &options);
     writer.add("a", &numbers).unwrap();

@@ -1,11 +1,12 @@
 //! Views of bytes as elements, and of fields of records.
 
 use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2, s};
+use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 use ndarray_io::error::{CopyReason, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    Bytes, Chars, Datetime64, DynArray, LongDouble, NpyWriter, ReadNpyExt, ReadableElement, Record,
-    Timedelta64, ViewMutNpyExt, ViewNpyExt, Void, WriteNpyExt, WriteOptions, units,
+    DynArray, NpyWriter, ReadNpyExt, ReadableElement, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt,
+    WriteOptions,
 };
 use num_complex::Complex;
 

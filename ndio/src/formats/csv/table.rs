@@ -7,8 +7,7 @@ use std::io::{Read, Seek};
 use csv::{ReaderBuilder, StringRecord};
 use ndarray::{ArrayView, IxDyn};
 use ndarray_io::blocks::map_in_order;
-use ndarray_io::dtype::ByteOrder;
-use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
+use ndarray_io::{ByteOrder, DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 
 use super::CsvDialect;
 use super::read::NOT_A_NUMBER_REASON;

@@ -10,7 +10,7 @@ use super::super::graph::{Id, Node, SlotContents};
 use super::super::times::{Date, Time, Timedelta};
 use super::super::{ObjectRef, Text, View};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::element::without_trailing_nuls;
+use crate::elements::without_trailing_nuls;
 
 /// A key without parts, normalized so that keys that Python considers equal are equal.
 #[derive(PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! Formats floats as NumPy's `FloatingFormat` does: aligned, with at most 8 decimal places.
 
 use crate::dynamic::show::unsigned;
-use crate::element::{half_as_printed, half_to_single, shortest_half};
+use crate::elements::{half_as_printed, half_to_single, shortest_half};
 
 /// The most decimal places.
 const PRECISION: usize = 8;

@@ -6,8 +6,8 @@ use super::floats::{self, SignStyle};
 use super::{QuotedBytes, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
 use crate::dynamic::show::{signed, unsigned};
-use crate::element::iso_datetime;
-use crate::element::{format_number, hex, without_trailing_nuls};
+use crate::elements::iso_datetime;
+use crate::elements::{format_number, hex, without_trailing_nuls};
 use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.

@@ -14,7 +14,7 @@ const NANOS_PER_SECOND: i128 = 1_000_000_000;
 /// Returns the length of a tick in nanoseconds, as a numerator and a denominator.
 ///
 /// Returns `None` for units without a fixed length: years, months and bare counts.
-pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
+pub(in crate::elements) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     let (many, parts) = match step.unit {
         TimeUnit::Week => (7 * 86_400 * NANOS_PER_SECOND, 1),
         TimeUnit::Day => (86_400 * NANOS_PER_SECOND, 1),
@@ -61,7 +61,7 @@ pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Res
 }
 
 /// Converts a day to the month that contains it, both counted from January 1970.
-pub(in crate::element) fn day_to_month(days: i128) -> i128 {
+pub(in crate::elements) fn day_to_month(days: i128) -> i128 {
     // 400 years have 146,097 days and 4800 months, so the guess is off by a few months at most; the loops
     // correct it.
     let mut months = days * 4800 / 146_097 - 1;
@@ -77,7 +77,7 @@ pub(in crate::element) fn day_to_month(days: i128) -> i128 {
 /// Returns the first day of a month, both counted from January 1970.
 ///
 /// As in NumPy, the calendar is the proleptic Gregorian one.
-pub(in crate::element) fn month_to_first_day(months: i128) -> i128 {
+pub(in crate::elements) fn month_to_first_day(months: i128) -> i128 {
     // Here, years start in March, so that the leap day is the last day of a year.
     let months = months + 10;
     let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));

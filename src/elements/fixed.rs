@@ -46,37 +46,37 @@ pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) 
 /// Implements the four element traits for types that implement `ScalarElement`.
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
-        impl<$($generics)*> $crate::element::ReadableElement for $type {
-            const IS_READ_AS_BYTES: bool = <Self as $crate::element::fixed::ScalarElement>::IS_READ_AS_BYTES;
+        impl<$($generics)*> $crate::elements::ReadableElement for $type {
+            const IS_READ_AS_BYTES: bool = <Self as $crate::elements::fixed::ScalarElement>::IS_READ_AS_BYTES;
 
             fn read_plan(
                 dtype: &$crate::dtype::DType,
                 options: &$crate::options::ReadOptions,
-            ) -> $crate::error::Result<$crate::element::ReadPlan<Self>> {
-                $crate::element::fixed::read_plan(dtype, options)
+            ) -> $crate::error::Result<$crate::elements::ReadPlan<Self>> {
+                $crate::elements::fixed::read_plan(dtype, options)
             }
         }
 
-        impl<$($generics)*> $crate::element::WritableElement for $type {
+        impl<$($generics)*> $crate::elements::WritableElement for $type {
             fn dtype_for(
                 _: &mut dyn Iterator<Item = &Self>,
                 options: &$crate::options::WriteOptions,
             ) -> $crate::error::Result<$crate::dtype::DType> {
-                use $crate::element::fixed::ScalarElement;
+                use $crate::elements::fixed::ScalarElement;
                 Ok(Self::scalar(options.get_byte_order()).into())
             }
 
             const IS_ALWAYS_BITWISE: bool = true;
 
-            fn write_plan(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
-                use $crate::element::fixed::ScalarElement;
+            fn write_plan(dtype: &$crate::dtype::DType) -> $crate::elements::WritePlan<Self> {
+                use $crate::elements::fixed::ScalarElement;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
-                $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::SWAP_UNIT, swap))
+                $crate::elements::WritePlan::Bitwise($crate::elements::cast::BitwiseOut::new(Self::SWAP_UNIT, swap))
             }
         }
 
-        impl<$($generics)*> $crate::element::ViewElement for $type {}
-        impl<$($generics)*> $crate::element::ViewMutElement for $type {}
+        impl<$($generics)*> $crate::elements::ViewElement for $type {}
+        impl<$($generics)*> $crate::elements::ViewMutElement for $type {}
     )*};
 }
 pub(super) use elements;

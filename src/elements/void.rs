@@ -11,7 +11,8 @@ use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::{ReadNpyExt, Void, WriteNpyExt};
+/// use ndarray_io::element::Void;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
 ///
 /// let mut file = Vec::new();
 /// arr1(&[Void([1, 2, 3])]).write_npy(&mut file)?;

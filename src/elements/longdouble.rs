@@ -17,8 +17,8 @@ use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 /// Equality compares all sixteen bytes, including the padding.
 ///
 /// ```
-/// use ndarray_io::LongDouble;
 /// use ndarray_io::dtype::LongDoubleFormat;
+/// use ndarray_io::element::LongDouble;
 ///
 /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
 /// assert_eq!(half.to_f64(LongDoubleFormat::X87), 0.5);
@@ -36,7 +36,7 @@ impl LongDouble {
     /// Returns the bytes, least significant first.
     ///
     /// ```
-    /// # use ndarray_io::LongDouble;
+    /// # use ndarray_io::element::LongDouble;
     /// assert_eq!(LongDouble::from_le_bytes([7; 16]).to_le_bytes(), [7; 16]);
     /// ```
     pub fn to_le_bytes(self) -> [u8; 16] {
@@ -46,8 +46,8 @@ impl LongDouble {
     /// Formats the number with the fewest digits that identify it.
     ///
     /// ```
-    /// # use ndarray_io::LongDouble;
     /// # use ndarray_io::dtype::LongDoubleFormat;
+    /// # use ndarray_io::element::LongDouble;
     /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
     /// assert_eq!(half.to_text(LongDoubleFormat::X87), "0.5");
     /// ```
@@ -60,8 +60,8 @@ impl LongDouble {
     /// Padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is lost.
     ///
     /// ```
-    /// # use ndarray_io::LongDouble;
     /// # use ndarray_io::dtype::LongDoubleFormat;
+    /// # use ndarray_io::element::LongDouble;
     /// let mut bytes = [0; 16];
     /// bytes[14..].copy_from_slice(&[0xFE, 0x3F]);
     /// assert_eq!(LongDouble::from_le_bytes(bytes).to_f64(LongDoubleFormat::Quad), 0.5);
@@ -76,8 +76,8 @@ impl LongDouble {
     /// lost, but for one that says that there were any.
     ///
     /// ```
-    /// # use ndarray_io::LongDouble;
     /// # use ndarray_io::dtype::LongDoubleFormat;
+    /// # use ndarray_io::element::LongDouble;
     /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
     /// assert_eq!(half.integer_decode(LongDoubleFormat::X87), Some((1 << 127, -128, 1)));
     /// ```

@@ -3,7 +3,7 @@
 use super::{Recode, numbers, swap_units};
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
-use crate::element::time::{NAT, day_to_month, month_to_first_day, nanos_per_tick};
+use crate::elements::time::{NAT, day_to_month, month_to_first_day, nanos_per_tick};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the step of a datetime or timedelta, and whether it is a datetime.
@@ -68,7 +68,12 @@ fn float_recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
 }
 
 /// Converts ticks of one step to ticks of another, rounded down.
-pub(in crate::element) fn ticks_in(ticks: i64, one: TimeStep, other: TimeStep, is_date: bool) -> Result<i64> {
+pub(in crate::elements) fn ticks_in(
+    ticks: i64,
+    one: TimeStep,
+    other: TimeStep,
+    is_date: bool,
+) -> Result<i64> {
     match Scale::between(one, other, is_date) {
         Some(scale) => scale.floor_ticks(ticks, one, other),
         None => {

@@ -18,7 +18,8 @@ use crate::options::{ReadOptions, WriteOptions};
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::{Bytes, ReadNpyExt, WriteNpyExt};
+/// use ndarray_io::element::Bytes;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
 ///
 /// let mut file = Vec::new();
 /// arr1(&[Bytes::<5>::new(b"abc").unwrap()]).write_npy(&mut file)?;
@@ -41,7 +42,7 @@ impl<const N: usize> Bytes<N> {
     /// Returns the bytes without the trailing NULs.
     ///
     /// ```
-    /// # use ndarray_io::Bytes;
+    /// # use ndarray_io::element::Bytes;
     /// assert_eq!(Bytes::<4>::new(b"a\0b\0").unwrap().as_bytes(), b"a\0b");
     /// ```
     pub fn as_bytes(&self) -> &[u8] {
@@ -51,7 +52,7 @@ impl<const N: usize> Bytes<N> {
     /// Returns all `N` bytes, including the trailing NULs.
     ///
     /// ```
-    /// # use ndarray_io::Bytes;
+    /// # use ndarray_io::element::Bytes;
     /// assert_eq!(Bytes::<4>::new(b"ab").unwrap().as_array(), b"ab\0\0");
     /// ```
     pub fn as_array(&self) -> &[u8; N] {

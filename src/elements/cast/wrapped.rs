@@ -8,7 +8,7 @@ use std::slice;
 use bytemuck::Pod;
 
 use super::{Bitwise, BitwiseOut};
-use crate::element::{ReadableElement, WritableElement};
+use crate::elements::{ReadableElement, WritableElement};
 use crate::error::{ElementFault, ErrorKind};
 
 /// A struct around one element.
@@ -72,14 +72,14 @@ impl<N: Pod + Into<i128> + ReadableElement + WritableElement> Number for N {}
 
 impl<T> Bitwise<T> {
     /// Converts the token to one for a newtype of such elements.
-    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
+    pub(in crate::elements) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
         const { assert!(has_same_layout::<T, O>()) };
         // By the contract of Newtype, the bytes of a newtype are those of the inner element.
         Bitwise { transform: self.transform, has_no_padding: self.has_no_padding, type_: PhantomData }
     }
 
     /// Converts the token to one for an enum with this number type, and adds a check.
-    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> Bitwise<E>
+    pub(in crate::elements) fn enumerated<E: Enumeration<Number = T>>(self) -> Bitwise<E>
     where
         T: Number,
     {
@@ -94,13 +94,13 @@ impl<T> Bitwise<T> {
 
 impl<T> BitwiseOut<T> {
     /// Converts the token to one for a newtype of such elements.
-    pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> BitwiseOut<O> {
+    pub(in crate::elements) fn wrapped<O: Newtype<Inner = T>>(self) -> BitwiseOut<O> {
         const { assert!(has_same_layout::<T, O>()) };
         BitwiseOut { transform: self.transform, type_: PhantomData }
     }
 
     /// Converts the token to one for an enum with this number type.
-    pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
+    pub(in crate::elements) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
         const { assert!(variants_match_numbers::<E>()) };
         BitwiseOut { transform: self.transform, type_: PhantomData }
     }
@@ -158,7 +158,7 @@ fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
 }
 
 /// Casts newtypes to the elements that they wrap.
-pub(in crate::element) fn inner_slice<O: Newtype>(items: &[O]) -> &[O::Inner] {
+pub(in crate::elements) fn inner_slice<O: Newtype>(items: &[O]) -> &[O::Inner] {
     const { assert!(has_same_layout::<O, O::Inner>()) };
     // SAFETY: each item is an `O::Inner` and nothing else, by the contract of Newtype and the layout above. The
     // lifetime and the length are the same.

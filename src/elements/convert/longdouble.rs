@@ -2,8 +2,8 @@
 
 use super::{Recode, numbers};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
-use crate::element::longdouble::WideFloat;
-use crate::element::swap::{swap_unit_of, swap_units};
+use crate::elements::longdouble::WideFloat;
+use crate::elements::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, ErrorKind};
 
 /// Returns whether a number consists of `longdouble`s.

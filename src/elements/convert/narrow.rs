@@ -124,7 +124,7 @@ fn power_of_two(exponent: i32) -> f32 {
 }
 
 /// Decodes a float; `bytes` are those of one element.
-pub(in crate::element) fn to_f32(narrow: Narrow, bytes: &[u8]) -> f32 {
+pub(in crate::elements) fn to_f32(narrow: Narrow, bytes: &[u8]) -> f32 {
     match (narrow, bytes) {
         (Narrow::BFloat16, &[low, high]) => f32::from_bits(u32::from_le_bytes([0, 0, low, high])),
         (Narrow::Float8E8M0Fnu, &[0xFF]) => f32::NAN,
@@ -149,7 +149,7 @@ pub(crate) enum NarrowValue {
 }
 
 /// Encodes a float in `into`, which are the bytes of one element.
-pub(in crate::element) fn encode_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
+pub(in crate::elements) fn encode_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
     match (narrow, into) {
         (Narrow::BFloat16, into) => into.copy_from_slice(&bfloat16_bits(number).to_le_bytes()),
         (Narrow::Float8E8M0Fnu, into) => into.fill(nearest_power_of_two_code(number)),
@@ -177,7 +177,7 @@ fn nearest_power_of_two_code(number: f32) -> u8 {
 }
 
 /// Returns an integer of fewer than 8 bits from its byte, of which the higher bits are ignored.
-pub(in crate::element) fn decode_integer(limits: (i8, i8), code: u8) -> i8 {
+pub(in crate::elements) fn decode_integer(limits: (i8, i8), code: u8) -> i8 {
     let unused = unused_bits(limits);
     match limits.0 < 0 {
         true => (code << unused) as i8 >> unused,
@@ -186,7 +186,7 @@ pub(in crate::element) fn decode_integer(limits: (i8, i8), code: u8) -> i8 {
 }
 
 /// Returns the byte of an integer.
-pub(in crate::element) fn encode_integer(limits: (i8, i8), integer: i64) -> u8 {
+pub(in crate::elements) fn encode_integer(limits: (i8, i8), integer: i64) -> u8 {
     let unused = unused_bits(limits);
     (integer as u8) << unused >> unused
 }

@@ -1,4 +1,4 @@
-//! The units of [`Datetime64`](crate::Datetime64) and [`Timedelta64`](crate::Timedelta64), as types.
+//! The units of [`Datetime64`](crate::elements::Datetime64) and [`Timedelta64`](crate::elements::Timedelta64), as types.
 
 use std::marker::PhantomData;
 

@@ -205,7 +205,7 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
     /// The second value is the total size of the fields, or `None` if one of them has padding.
-    pub(in crate::element) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
+    pub(in crate::elements) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let transforms = self.transforms.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, transforms), self.unpadded_size))
     }

@@ -25,7 +25,7 @@ mod half {
     use num_complex::Complex;
 
     use crate::dtype::{ByteOrder, Kind, Scalar};
-    use crate::element::fixed::{ScalarElement, elements};
+    use crate::elements::fixed::{ScalarElement, elements};
 
     /// Such numbers occur in RA files; NumPy has no dtype for them.
     impl ScalarElement for Complex<f16> {

@@ -8,8 +8,8 @@ use super::convert::to_ticks_down;
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, NAT, Timedelta64};
 use crate::dtype::ByteOrder;
-use crate::element::convert::{format_number, parse_item, ticks_in};
-use crate::element::fixed::ScalarElement;
+use crate::elements::convert::{format_number, parse_item, ticks_in};
+use crate::elements::fixed::ScalarElement;
 use crate::error::{Error, Result};
 
 /// Implements what both types have in common.
@@ -72,8 +72,8 @@ impl<U: Unit> Datetime64<U> {
     /// ```
     /// use std::time::{Duration, SystemTime};
     ///
-    /// use ndarray_io::Datetime64;
-    /// use ndarray_io::units::{Second, Year};
+    /// use ndarray_io::element::Datetime64;
+    /// use ndarray_io::element::units::{Second, Year};
     ///
     /// let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500_000_000_700);
     /// assert_eq!(Datetime64::<Second>::rounded_down(time)?.to_string(), "2017-07-14T02:40:00");
@@ -98,8 +98,8 @@ impl<U: Unit> Timedelta64<U> {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use ndarray_io::Timedelta64;
-    /// use ndarray_io::units::Second;
+    /// use ndarray_io::element::Timedelta64;
+    /// use ndarray_io::element::units::Second;
     ///
     /// assert_eq!(Timedelta64::<Second>::rounded_down(Duration::from_millis(1700))?.ticks(), Some(1));
     /// # Ok::<(), ndarray_io::Error>(())
@@ -124,7 +124,7 @@ impl<U: Unit> Datetime64<U> {
     /// Adds a duration; `None` if the result is out of range. "Not a time" and anything is "not a time".
     ///
     /// ```
-    /// use ndarray_io::{Datetime64, Timedelta64, units};
+    /// use ndarray_io::element::{Datetime64, Timedelta64, units};
     ///
     /// let day: Datetime64<units::Day> = "2024-02-28".parse()?;
     /// assert_eq!(day.checked_add(Timedelta64::new(2)).unwrap().to_string(), "2024-03-01");
@@ -142,7 +142,7 @@ impl<U: Unit> Datetime64<U> {
     /// Returns the duration since another point in time; `None` if it is out of range. It is "not a time" if either is.
     ///
     /// ```
-    /// use ndarray_io::{Datetime64, units};
+    /// use ndarray_io::element::{Datetime64, units};
     ///
     /// let [one, two]: [Datetime64<units::Day>; 2] = ["2024-01-01".parse()?, "2025-01-01".parse()?];
     /// assert_eq!(two.checked_since(one).unwrap().to_string(), "366 days");
@@ -167,7 +167,7 @@ impl<U: Unit> Timedelta64<U> {
     /// Multiplies by an integer; `None` if the result is out of range. "Not a time" stays so.
     ///
     /// ```
-    /// use ndarray_io::{Timedelta64, units};
+    /// use ndarray_io::element::{Timedelta64, units};
     ///
     /// let hour = Timedelta64::<units::Minute>::new(60);
     /// assert_eq!(hour.checked_mul(24).unwrap().in_unit::<units::Day>()?.ticks(), Some(1));

@@ -129,7 +129,7 @@ time_type! {
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
-    /// use ndarray_io::{Datetime64, units};
+    /// use ndarray_io::element::{Datetime64, units};
     ///
     /// let now = Datetime64::<units::Nanosecond>::try_from(SystemTime::now())?.in_unit::<units::Second>()?;
     /// assert!(now > "2024-01-01T00:00:00".parse()?);
@@ -153,7 +153,7 @@ time_type! {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use ndarray_io::{Timedelta64, units};
+    /// use ndarray_io::element::{Timedelta64, units};
     ///
     /// let length = Timedelta64::<units::Times<25, units::Second>>::new(4);
     /// assert_eq!(Duration::try_from(length)?, Duration::from_secs(100));

@@ -9,7 +9,7 @@ use num_traits::AsPrimitive;
 use super::Recode;
 use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
-use crate::element::swap::{swap_unit_of, swap_units};
+use crate::elements::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 
 /// Appends native-endian numbers, converted.

@@ -61,7 +61,7 @@ impl<'a, T> ElementBuf<'a, T> {
     }
 
     /// Assembles structs from the fields of `count` records of `record` bytes.
-    pub(in crate::element) fn assemble(
+    pub(in crate::elements) fn assemble(
         &mut self,
         columns: &[Box<dyn FieldReader<T>>],
         records: &[u8],
@@ -156,7 +156,7 @@ pub(crate) fn append<T>(
 }
 
 /// Returns the elements of `count` items.
-pub(in crate::element) fn decode_to_vec<T>(
+pub(in crate::elements) fn decode_to_vec<T>(
     decode: &dyn ItemDecoder<T>,
     items: &mut [u8],
     count: usize,
@@ -169,7 +169,7 @@ pub(in crate::element) fn decode_to_vec<T>(
 /// A field of the structs `R`, with the type and the place that it has there.
 ///
 /// It is implemented only by the column of a field, which is made from its address.
-pub(in crate::element) trait FieldReader<R>: Send + Sync {
+pub(in crate::elements) trait FieldReader<R>: Send + Sync {
     /// Gives the field of each struct its value, which it has not got yet.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ pub(in crate::element) trait FieldReader<R>: Send + Sync {
 
 /// Structs that are assembled from records, field by field, and the records.
 #[derive(Debug)]
-pub(in crate::element) struct StructAssembler<'a, R> {
+pub(in crate::elements) struct StructAssembler<'a, R> {
     memory: *mut u8,
     /// The first record, and the size of each.
     records: (*const u8, usize),
@@ -199,7 +199,7 @@ struct PlacedField {
 }
 
 /// Where a field of type `F` is in the struct `R`.
-pub(in crate::element) struct FieldOffset<R, F> {
+pub(in crate::elements) struct FieldOffset<R, F> {
     offset: usize,
     types: PhantomData<fn(R, F)>,
 }
@@ -208,24 +208,24 @@ impl<R, F> FieldOffset<R, F> {
     /// Finds it from the function that returns the address of the field from that of the struct.
     ///
     /// By the contract of [`RecordType`], the function does that.
-    pub(in crate::element) fn of(address: fn(*const R) -> *const F) -> Self {
+    pub(in crate::elements) fn of(address: fn(*const R) -> *const F) -> Self {
         let record = Box::<R>::new_uninit(); // not on the stack, for which a struct can be too large
         let offset = address(record.as_ptr()).addr() - record.as_ptr().addr();
         Self { offset, types: PhantomData }
     }
 
-    pub(in crate::element) fn offset(&self) -> usize {
+    pub(in crate::elements) fn offset(&self) -> usize {
         self.offset
     }
 }
 
 impl<R> StructAssembler<'_, R> {
-    pub(in crate::element) fn count(&self) -> usize {
+    pub(in crate::elements) fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the records and the size of each.
-    pub(in crate::element) fn records(&self) -> (&[u8], usize) {
+    pub(in crate::elements) fn records(&self) -> (&[u8], usize) {
         let (first, record) = self.records;
         // SAFETY: there are as many records, which are borrowed for as long as this.
         (unsafe { slice::from_raw_parts(first, self.count * record) }, record)
@@ -236,7 +236,7 @@ impl<R> StructAssembler<'_, R> {
     /// # Panics
     ///
     /// If there is not one for each struct.
-    pub(in crate::element) fn place<F>(&mut self, to: &FieldOffset<R, F>, mut items: Vec<F>) {
+    pub(in crate::elements) fn place<F>(&mut self, to: &FieldOffset<R, F>, mut items: Vec<F>) {
         assert_eq!(items.len(), self.count, "a decoder returns the requested number of elements");
         // Moved as bytes, because a value may be too large for the stack.
         for (index, value) in items.iter().enumerate() {
@@ -272,7 +272,7 @@ impl<R> StructAssembler<'_, R> {
     /// # Panics
     ///
     /// If the field is not within the record.
-    pub(in crate::element) fn try_copy<F>(
+    pub(in crate::elements) fn try_copy<F>(
         &mut self,
         from: usize,
         to: &FieldOffset<R, F>,

@@ -145,7 +145,7 @@ impl<R: 'static> FieldsWritten<'_, R> {
     /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
     /// The second value is the total size of the fields.
-    pub(in crate::element) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
+    pub(in crate::elements) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
         let transforms = self.transforms.filter(|_| self.record.size() == size)?;
         Some((ByteTransform::fields(size, transforms), self.unpadded_size))
     }

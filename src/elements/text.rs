@@ -22,7 +22,8 @@ use crate::options::{ReadOptions, WriteOptions};
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::{Chars, ReadNpyExt, WriteNpyExt};
+/// use ndarray_io::element::Chars;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
 ///
 /// let mut file = Vec::new();
 /// arr1(&[Chars::<5>::new("λx").unwrap()]).write_npy(&mut file)?;
@@ -48,7 +49,7 @@ impl<const N: usize> Chars<N> {
     /// Returns the code points without the trailing NULs.
     ///
     /// ```
-    /// # use ndarray_io::Chars;
+    /// # use ndarray_io::element::Chars;
     /// assert_eq!(Chars::<4>::new("a").unwrap().code_points(), [0x61]);
     /// ```
     pub fn code_points(&self) -> &[u32] {
@@ -64,7 +65,7 @@ impl<const N: usize> Chars<N> {
     /// # Examples
     ///
     /// ```
-    /// # use ndarray_io::Chars;
+    /// # use ndarray_io::element::Chars;
     /// assert_eq!(Chars::<4>::new("añ").unwrap().try_to_string()?, "añ");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```

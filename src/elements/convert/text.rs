@@ -7,11 +7,11 @@ use num_complex::Complex;
 use super::Recode;
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
-use crate::element::bytes::write_padded;
-use crate::element::swap::{swap_unit_of, swap_units};
-use crate::element::text::{text, trimmed_utf8, write_code_points};
-use crate::element::time::{NAT, dates, iso_datetime};
-use crate::element::without_trailing_nuls;
+use crate::elements::bytes::write_padded;
+use crate::elements::swap::{swap_unit_of, swap_units};
+use crate::elements::text::{text, trimmed_utf8, write_code_points};
+use crate::elements::time::{NAT, dates, iso_datetime};
+use crate::elements::without_trailing_nuls;
 use crate::error::{ElementFault, Error, ErrorKind, Result};
 
 /// Returns the width in characters of a text or byte string dtype, or `None` for any other dtype.
@@ -358,7 +358,7 @@ fn format_float(scientific: String, number: f64, large: f64, end: &str) -> Strin
 }
 
 /// Parses an element of eight bytes, in native byte order.
-pub(in crate::element) fn parse_item(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
+pub(in crate::elements) fn parse_item(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
     let mut made = [0; 8];
     // A date in text has a unit.
     match scalar.kind() == Kind::Datetime(TimeStep::GENERIC) && !is_nat(text) {

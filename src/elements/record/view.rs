@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use crate::element::{ViewElement, ViewMutElement};
+use crate::elements::{ViewElement, ViewMutElement};
 
 /// Wraps a field's type within a `where` clause.
 pub struct Of<'a, F>(PhantomData<&'a F>);

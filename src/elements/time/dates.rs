@@ -69,7 +69,7 @@ pub(crate) fn iso_datetime(ticks: i128, step: TimeStep) -> String {
 /// Returns the ticks of a date in ISO 8601, as [`iso_datetime`] formats it, rounded down; also with `Z` or the difference to UTC.
 ///
 /// Returns `None` for anything else, and for a date that is out of range. The caller knows NaT.
-pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
+pub(in crate::elements) fn parse(text: &str, step: TimeStep) -> Option<i64> {
     let (text, east) = split_zone(text)?;
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => (-1, &text[1..]),

@@ -54,7 +54,7 @@ impl FileLayout {
     }
 
     /// Returns the layout of an array of `count` elements.
-    pub(in crate::element) const fn repeated(self, count: usize) -> Self {
+    pub(in crate::elements) const fn repeated(self, count: usize) -> Self {
         Self { is_array: true, ..self.times(count) }
     }
 
