@@ -33,7 +33,9 @@ use ndarray::{ArrayView1, Ix1};
 use ndarray_io::dtype::Kind;
 use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
-use ndarray_io::{Casting, DType, DynArray, Error, FlatArray, FlatView, ReadableElement, Result, WritableElement};
+use ndarray_io::{
+    Casting, DType, DynArray, Error, FlatArray, FlatView, ReadableElement, Result, WritableElement,
+};
 
 /// Makes an arrow array of an array with one axis, of the same memory.
 ///

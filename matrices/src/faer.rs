@@ -37,7 +37,9 @@ use faer::{Mat, MatRef};
 use ndarray::{Array1, ArrayView1, Ix2, ShapeBuilder};
 use ndarray_io::file::replace_file_with;
 use ndarray_io::header::Order;
-use ndarray_io::{Error, FlatArray, FlatView, NpyWriter, ReadableElement, Result, WritableElement, WriteOptions};
+use ndarray_io::{
+    Error, FlatArray, FlatView, NpyWriter, ReadableElement, Result, WritableElement, WriteOptions,
+};
 use ndarray_io_formats::sparse::Sparse;
 
 use crate::compressed::CompressedMatrix;

@@ -136,7 +136,7 @@ fn read_as_sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse,
             let matrix = read_sole_matrix(input)?;
             // CSR and CSC have a number for each index of an axis.
             let longest = matrix.shape().iter().max().copied().unwrap_or(0) as u64;
-            if layout != Some(SparseLayout::Coo) {
+            if layout != Some(SparseLayout::Coo) && matrix.shape().len() <= 2 {
                 growth::add_output(longest.saturating_mul(8))?;
             }
             (matrix, false)

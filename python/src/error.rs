@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
-use ndarray_io::error::{ErrorKind, Help, LimitKind, escape_invisible};
 use ndarray_io::Error;
+use ndarray_io::error::{ErrorKind, Help, LimitKind, escape_invisible};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 

@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy};
+use ndarray_io::convert::{
+    Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
+};
 use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::{self, Version, write_npy_with};
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::{RaOptions, WriteRaExt, write_ra_with};
-use ndarray_io::{Casting, Compression, DType, Limits, NpzUpdate, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use ndarray_io::{
+    Casting, Compression, DType, Limits, NpzUpdate, NpzWriter, Result, WriteNpyExt, WriteOptions,
+};
 use ndarray_io_store::{Upload, UploadOptions};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
