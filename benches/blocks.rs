@@ -17,7 +17,6 @@ use ndarray::{Array1, Array2, Axis, Ix1, Ix2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::Order;
-use ndarray_io::npy::read_npy_with;
 use ndarray_io::{
     ByteOrder, Casting, DynArray, NpyFile, NpyMmap, NpyWriter, ReadOptions, Record, read_npy, write_npy,
 };
@@ -166,9 +165,7 @@ fn casts(numpy: &NumPySide) {
     let options = |threads| ReadOptions::new().casting(Casting::Safe).threads(threads);
     let read = |threads| {
         let file = &file;
-        timed(|| {
-            <Array1<f64> as ndarray_io::ReadNpyExt>::read_npy_with(&file[..], &options(threads)).unwrap()
-        })
+        timed(|| options(threads).read_from::<Array1<f64>>(&file[..]).unwrap())
     };
     let race = Race::new("typed cast, i4 to f8, 25 M")
         .runner("ndarray-io", || read(2))
@@ -209,9 +206,7 @@ fn records(folder: &Path, numpy: &NumPySide) {
         numpy.race(race, "numpy", format!("r['{name}'].copy()")).run(ROUNDS);
     }
     let read = |threads| {
-        timed(|| {
-            read_npy_with::<_, Array1<ReorderedPoint>>(path, &ReadOptions::new().threads(threads)).unwrap()
-        })
+        timed(|| ReadOptions::new().threads(threads).read_npy::<Array1<ReorderedPoint>>(path).unwrap())
     };
     numpy.run_setup("m = np.dtype([('id', '<i4'), ('p', '<f4', (3,)), ('x', '<f8')])");
     let race = Race::new("read 4 M records of another layout")

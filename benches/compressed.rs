@@ -9,7 +9,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix1, s};
-use ndarray_io::npz::{NpzOptions, write_npz_with};
 use ndarray_io::{Compression, DynArray, NpzFile, ReadOptions, WriteArray, WriteOptions, read_npy};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
@@ -45,12 +44,12 @@ fn time_numpy(numpy: &Python, work: &str) -> Duration {
     numpy.borrow_mut().as_mut().expect("it was started").time(work, 1)
 }
 
-fn options(compression: Compression, threads: usize) -> NpzOptions {
-    NpzOptions::new().compression(compression).write_options(WriteOptions::new().threads(threads))
+fn options(compression: Compression, threads: usize) -> WriteOptions {
+    WriteOptions::new().threads(threads).compression(compression)
 }
 
 fn read(path: &Path, threads: usize) -> DynArray {
-    NpzFile::open_with(path, &ReadOptions::new().threads(threads)).unwrap().read("a").unwrap()
+    ReadOptions::new().threads(threads).open_npz(path).unwrap().read("a").unwrap()
 }
 
 fn size(of: &str, who: &str, path: &Path) {
@@ -67,11 +66,11 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
     time_numpy(numpy, &format!("let np.savez_compressed(r'{}', a=array, b=array)", two.display()));
     let array = read_npy::<_, DynArray>(npy).unwrap();
     let write = |path: &Path, compression, threads| {
-        write_npz_with(path, &[("a", &array as &dyn WriteArray)], &options(compression, threads)).unwrap();
+        options(compression, threads).write_npz(path, &[("a", &array as &dyn WriteArray)]).unwrap();
     };
     Race::new(format!("write deflated {kind}"))
-        .runner("ndarray-io, 2 threads", || timed(|| write(own, Compression::deflated(), 2)))
-        .runner("ndarray-io, 1 thread", || timed(|| write(own, Compression::deflated(), 1)))
+        .runner("ndarray-io, 2 threads", || timed(|| write(own, Compression::DEFLATE, 2)))
+        .runner("ndarray-io, 1 thread", || timed(|| write(own, Compression::DEFLATE, 1)))
         .runner("numpy", || {
             time_numpy(
                 numpy,
@@ -79,7 +78,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
             )
         })
         .run(3);
-    write(own, Compression::deflated(), 2);
+    write(own, Compression::DEFLATE, 2);
     size(&format!("deflated {kind}"), "ndarray-io", own);
     size(&format!("deflated {kind}"), "numpy", theirs);
     for (whose, path) in [("our own", own), ("NumPy's", theirs)] {
@@ -102,7 +101,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
     Race::new(format!("read two members of NumPy's {kind}"))
         .runner("ndarray-io, 2 threads", || {
             let options = ReadOptions::new().threads(2);
-            timed(|| NpzFile::open_with(two, &options).unwrap().read_all::<DynArray>().unwrap())
+            timed(|| options.open_npz(two).unwrap().read_all::<DynArray>().unwrap())
         })
         .runner("numpy", || {
             time_numpy(numpy, &format!("z = np.load(r'{}'); made = [z['a'], z['b']]", two.display()))
@@ -136,7 +135,7 @@ fn parts(folder: &Path) {
     let rows = 32 << 10;
     let large =
         Array2::from_shape_fn((rows, 1024), |(row, column)| ((row * 7 + column) as f64 / 1000.0).sin());
-    write_npz_with(path, &[("a", &large)], &options(Compression::Deflated(1), 2)).unwrap();
+    options(Compression::Deflated(1), 2).write_npz(path, &[("a", &large)]).unwrap();
     drop(large);
     let part = rows / 100;
     Race::new("1 % of the rows of 256 MiB deflated")

@@ -16,14 +16,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, SliceInfoElem, s};
+use ndarray_io::ReadOptions;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
 use ndarray_io::header::Order;
-use ndarray_io::npz::{NpzOptions, write_npz_with};
 use ndarray_io::object::Object;
 use ndarray_io::{
-    Casting, Compression, DType, DynArray, NpyFile, NpyWriter, NpzFile, NpzUpdate, ReadNpyExt,
-    ReadNpyIntoExt, WriteArray, read_npy, write_npy, write_npz,
+    Casting, Compression, DType, DynArray, NpyFile, NpyWriter, NpzFile, NpzUpdate, ReadNpyExt, WriteArray,
+    WriteOptions, read_npy, write_npy, write_npz,
 };
 use ndarray_io_benches::{NumPy, cpu_timed};
 
@@ -266,7 +266,10 @@ fn axes(bench: &Bench) {
         let read = path.clone();
         let numpy = format!("np.ascontiguousarray(np.load(r'{}'))", path.display());
         let mut into = ArrayD::<u32>::zeros(vec![1 << (20 / axes); axes]);
-        (work(move || into.read_npy_into(File::open(&read).unwrap()).unwrap()), Peer::NumPy(numpy))
+        (
+            work(move || ReadOptions::new().read_into(File::open(&read).unwrap(), &mut into).unwrap()),
+            Peer::NumPy(numpy),
+        )
     });
     bench.sizes("axes: C to Fortran, converted", sizes, "NumPy", |axes| {
         make(axes);
@@ -361,7 +364,7 @@ fn members(bench: &Bench) {
         let names: Vec<String> = (0..n).map(|member| format!("m{member}")).collect();
         let arrays: Vec<(&str, &dyn WriteArray)> =
             names.iter().map(|name| (&name[..], item as &dyn WriteArray)).collect();
-        write_npz_with(path, &arrays, &NpzOptions::new().compression(compression)).unwrap();
+        WriteOptions::new().compression(compression).write_npz(path, &arrays).unwrap();
         names
     };
     bench.run_setup("import zipfile, shutil, os");
@@ -382,7 +385,7 @@ fn members(bench: &Bench) {
         let (numpy, path) = (format!("zipfile.ZipFile(r'{}')", path.display()), path.clone());
         (work(move || NpzFile::open(&path).unwrap()), Peer::NumPy(numpy))
     });
-    for (name, compression) in [("stored", Compression::Stored), ("deflated", Compression::deflated())] {
+    for (name, compression) in [("stored", Compression::Stored), ("deflated", Compression::DEFLATE)] {
         bench.axis(&format!("members: {name}, each read by name"), 6_000, "NumPy", |n| {
             let (names, file) = (archive(n, compression), NpzFile::open(path).unwrap());
             bench.run_setup(&format!("file = np.load(r'{}')", path.display()));

@@ -13,11 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix1, Ix2, ShapeBuilder, s};
-use ndarray_io::npy::read_npy_with;
-use ndarray_io::npz::NpzOptions;
 use ndarray_io::{
-    Casting, Compression, DynArray, NpyFile, NpyWriter, NpzReader, NpzWriter, ReadNpyExt, ReadNpyIntoExt,
-    ReadOptions, WriteNpyExt, read_npy, write_npy,
+    Casting, Compression, DynArray, NpyFile, NpyWriter, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
+    read_npy, write_npy,
 };
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
@@ -148,7 +146,9 @@ fn reads(folder: &Path, numpy: &Python) {
         let (mut into, mut raw) = (array.clone(), vec![0u8; size]);
         Race::new(format!("read_npy_into, {name}"))
             .runner("ndarray-io", || {
-                repeated(times, || into.read_npy_into(File::open(path).unwrap()).unwrap())
+                repeated(times, || {
+                    ReadOptions::new().read_into(File::open(path).unwrap(), &mut into).unwrap()
+                })
             })
             .runner("open, read", || {
                 repeated(times, || {
@@ -239,10 +239,10 @@ fn members() {
             ((index as f64 / 100.0).sin() * 1000.0 + noise()).round() / 8.0
         });
         let names: Vec<String> = (0..count).map(|number| format!("m{number}")).collect();
-        for (kind, compression) in [("stored", Compression::Stored), ("deflated", Compression::deflated())] {
-            let options = NpzOptions::new().compression(compression);
+        for (kind, compression) in [("stored", Compression::Stored), ("deflated", Compression::DEFLATE)] {
+            let options = WriteOptions::new().compression(compression);
             let own = || {
-                let mut npz = NpzWriter::new_with(Vec::new(), &options);
+                let mut npz = options.npz_writer(Vec::new()).unwrap();
                 names.iter().for_each(|name| npz.add_array(name.as_str(), &array).unwrap());
                 npz.finish().unwrap()
             };
@@ -282,7 +282,7 @@ fn members() {
 }
 
 fn read_members(bytes: &[u8], options: &ReadOptions, count: usize) {
-    let mut npz = NpzReader::new_with(Cursor::new(bytes), options).unwrap();
+    let mut npz = options.npz_reader(Cursor::new(bytes)).unwrap();
     (0..count).for_each(|index| drop(npz.read::<Array1<f64>>(index).unwrap()));
 }
 
@@ -342,7 +342,7 @@ fn rows_and_columns(folder: &Path, numpy: &Python) {
     let mut into = Array2::<f64>::zeros((2048, 2048));
     Race::new("Fortran file into C array, 32 MB")
         .runner("ndarray-io, read_npy_into", || {
-            timed(|| into.read_npy_into(File::open(turned).unwrap()).unwrap())
+            timed(|| ReadOptions::new().read_into(File::open(turned).unwrap(), &mut into).unwrap())
         })
         .runner("ndarray-io, slice", || timed(|| file.slice::<f64, _>(s![.., ..]).unwrap()))
         .run(ROUNDS);
@@ -405,11 +405,11 @@ fn casts(folder: &Path) {
     write_npy(shorts, &Array1::from_shape_fn(40_000, |index| index as i16)).unwrap();
     write_npy(ints, &Array1::from_shape_fn(2_000_000, |index| index as i32)).unwrap();
     Race::new("u8 read as f32, 2 M")
-        .runner("ndarray-io", || repeated(5, || read_npy_with::<_, Array1<f32>>(bytes, cast).unwrap()))
+        .runner("ndarray-io", || repeated(5, || cast.read_npy::<Array1<f32>>(bytes).unwrap()))
         .runner("read and mapv", || repeated(5, || read_npy::<_, Array1<u8>>(bytes).unwrap().mapv(f32::from)))
         .run(ROUNDS);
     Race::new("i16 read as f64, 40,000")
-        .runner("ndarray-io", || repeated(50, || read_npy_with::<_, Array1<f64>>(shorts, cast).unwrap()))
+        .runner("ndarray-io", || repeated(50, || cast.read_npy::<Array1<f64>>(shorts).unwrap()))
         .runner("read and mapv", || {
             repeated(50, || read_npy::<_, Array1<i16>>(shorts).unwrap().mapv(f64::from))
         })

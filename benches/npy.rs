@@ -219,7 +219,7 @@ fn converted_reads(folder: &Path, numpy: &Python) {
     let plain = &folder.join("plane.npy");
     let big = &folder.join("big.npy");
     let options = ndarray_io::WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big);
-    ndarray_io::npy::write_npy_with(big, &plane(), &options).unwrap();
+    options.write_npy(big, &plane()).unwrap();
     let race = Race::new("read >f8")
         .runner("ndarray-io", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(big).unwrap()))
         .runner("ndarray-io, <f8", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(plain).unwrap()))

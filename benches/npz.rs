@@ -9,7 +9,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::npz::{NpzOptions, write_npz_with};
 use ndarray_io::{
     Compression, NpzFile, NpzMmap, NpzReader, NpzWriter, WriteArray, WriteOptions, read_npy, write_npy,
     write_npz,
@@ -115,14 +114,12 @@ fn deflated(folder: &Path, numpy: &Python) {
     run_setup(numpy, &format!("let waves = np.load(r'{}')", npy.display()));
     let options = |threads| {
         let write = WriteOptions::new().threads(threads);
-        NpzOptions::new().compression(Compression::deflated()).write_options(write)
+        write.compression(Compression::DEFLATE)
     };
-    let (all, one) = (NpzOptions::new().compression(Compression::deflated()), options(1));
+    let (all, one) = (WriteOptions::new().compression(Compression::DEFLATE), options(1));
     let race = Race::new("write deflated")
-        .runner("ndarray-io", || written(own, || write_npz_with(own, &[("a", &waves)], &all).unwrap()))
-        .runner("ndarray-io, 1 thread", || {
-            written(own, || write_npz_with(own, &[("a", &waves)], &one).unwrap())
-        })
+        .runner("ndarray-io", || written(own, || all.write_npz(own, &[("a", &waves)]).unwrap()))
+        .runner("ndarray-io, 1 thread", || written(own, || one.write_npz(own, &[("a", &waves)]).unwrap()))
         .runner("ndarray-npy", || written(other, || write_with_ndarray_npy(other, true, &waves)));
     let work = format!("made = None; np.savez_compressed(r'{}', a=waves)", third.display());
     with_numpy(race, numpy, work, Some(third)).run(5);
@@ -132,7 +129,7 @@ fn deflated(folder: &Path, numpy: &Python) {
         }
     }
     if !own.exists() {
-        write_npz_with(own, &[("a", &waves)], &all).unwrap();
+        all.write_npz(own, &[("a", &waves)]).unwrap();
     }
     let race = Race::new("read deflated")
         .runner("ndarray-io", || timed(|| NpzFile::open(own).unwrap().read::<Array2<f64>>("a").unwrap()))

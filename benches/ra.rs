@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::Array1;
-use ndarray_io::ra::{RaOptions, read_ra, write_ra, write_ra_with};
-use ndarray_io::{read_npy, write_npy};
+use ndarray_io::Compression;
+use ndarray_io::ra::{read_ra, write_ra};
+use ndarray_io::{WriteOptions, read_npy, write_npy};
 use ndarray_io_benches::{NumPy, Race, print_head, timed};
 use rawarray::RawArray;
 
@@ -58,8 +59,8 @@ fn run(folder: &Path, numpy: Option<&mut NumPy>) {
     }
     race.run(ROUNDS);
 
-    let options = RaOptions::new().compressed(true);
-    write_ra_with(packed, &array, &options).unwrap();
+    let options = WriteOptions::new().compression(Compression::Lz4);
+    options.write_ra(packed, &array).unwrap();
     let block = lz4_flex::block::compress(&bytes);
     Race::new("read 128 MiB of f64, LZ4")
         .runner("ndarray-io", || timed(|| read_ra::<_, Array1<f64>>(packed).unwrap()))
@@ -71,7 +72,7 @@ fn run(folder: &Path, numpy: Option<&mut NumPy>) {
         })
         .run(ROUNDS);
     Race::new("write 128 MiB of f64, LZ4")
-        .runner("ndarray-io", || timed(|| write_ra_with(to, &array, &options).unwrap()))
+        .runner("ndarray-io", || timed(|| options.write_ra(to, &array).unwrap()))
         .runner("lz4_flex and a write", || {
             timed(|| fs::write(to_raw, lz4_flex::block::compress(&bytes)).unwrap())
         })

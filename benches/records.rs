@@ -8,7 +8,6 @@ use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 use ndarray::{Array1, ArrayView1};
-use ndarray_io::npy::write_npy_with;
 use ndarray_io::{ByteOrder, DynArray, Record, ViewNpyExt, WriteOptions, read_npy, write_npy};
 use ndarray_io_benches::{Race, print_head, timed, timed_small};
 use npyz::{AutoSerialize, WriterBuilder};
@@ -62,7 +61,7 @@ fn run(folder: &Path) {
     let numbers_wide = Array1::from_shape_fn(5 * ROWS, |index| index as f64);
     write_npy(matching, &tight).unwrap();
     write_npy(reordered, &padded).unwrap();
-    write_npy_with(big, &tight, &WriteOptions::new().byte_order(ByteOrder::Big)).unwrap();
+    WriteOptions::new().byte_order(ByteOrder::Big).write_npy(big, &tight).unwrap();
     write_npy(plain, &numbers).unwrap();
     write_npy(plain_wide, &numbers_wide).unwrap();
 
@@ -109,7 +108,7 @@ fn run(folder: &Path) {
         .run(ROUNDS);
     let options = WriteOptions::new().byte_order(ByteOrder::Big);
     Race::new("write records, big-endian")
-        .runner("ndarray-io", || timed(|| write_npy_with(path("b.npy"), &tight, &options).unwrap()))
+        .runner("ndarray-io", || timed(|| options.write_npy(path("b.npy"), &tight).unwrap()))
         .runner("npyz, little-endian", || timed(npyz_write))
         .run(ROUNDS);
 

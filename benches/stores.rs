@@ -217,7 +217,7 @@ fn main() {
         delay => proxy(direct, Duration::from_millis(delay as u64)),
     };
     let url = format!("http://127.0.0.1:{port}/x.npy");
-    let open = || Remote::parse(&url).unwrap().open_npy().unwrap();
+    let open = || Remote::parse(&url).unwrap().open_array().unwrap();
     let last = rows - 1;
     let slice = s![rows / 2..rows / 2 + rows / 100, ..];
     let take: Vec<usize> = (0..rows).step_by(rows / 500).collect();

@@ -13,7 +13,6 @@ use std::process::Command;
 use ndarray::{Array1, Array2, Ix2, arr1, s};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::header::Order;
-use ndarray_io::npy::write_zeroed_npy_with;
 use ndarray_io::{NpyFile, NpyMmapMut, NpyWriter, Record, WriteOptions, write_npy};
 
 #[derive(Record, Clone, Copy, Debug)]
@@ -79,7 +78,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // One array that several processes fill: this program starts itself, each time for other rows.
     let shared = folder.join("shared.npy");
     let options = WriteOptions::new().preallocate(true);
-    write_zeroed_npy_with::<f32, _>(&std::fs::File::create(&shared)?, (400, 100), &options)?;
+    options.write_zeroed_npy::<f32, _>(&std::fs::File::create(&shared)?, (400, 100))?;
     let mut children = Vec::new();
     for number in 0..4 {
         let program = std::env::current_exe()?;

@@ -7,8 +7,7 @@
 use std::path::Path;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Compression, DynArray, NpzFile, NpzMmap, NpzUpdate, NpzWriter, read_npz, write_npz};
+use ndarray_io::{Compression, DynArray, NpzFile, NpzMmap, NpzUpdate, WriteOptions, read_npz, write_npz};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<_> = std::env::args_os().skip(1).collect();
@@ -44,8 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("the map still has {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
 
     // Write to any writer, compressed on all cores.
-    let options = NpzOptions::new().compression(Compression::deflated());
-    let mut npz = NpzWriter::new_with(Vec::new(), &options);
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
+    let mut npz = options.npz_writer(Vec::new())?;
     npz.add("numbers", &Array1::from_iter(0..1_000_000u32))?;
     println!("4,000,000 bytes deflated to {}", npz.finish()?.len());
     describe(&path)

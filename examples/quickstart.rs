@@ -31,8 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("every second column, from the last row: {:?}", halved.shape());
 
     // Numbers of another type are converted only on request.
-    let singles: ArrayD<f32> =
-        ndarray_io::npy::read_npy_with(&path, &ReadOptions::new().casting(Casting::SameKind))?;
+    let singles: ArrayD<f32> = ReadOptions::new().casting(Casting::SameKind).read_npy(&path)?;
     let error = read_npy::<_, Array2<f32>>(&path).unwrap_err();
     println!("as f32, converted: {:?}; not converted: {error}", singles.shape());
 
@@ -50,7 +49,7 @@ fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{}: version {:?}, dtype {}, shape {}, {:?} order, elements from byte {}",
         path.file_name().unwrap_or_default().to_string_lossy(),
-        reader.version(),
+        reader.npy_header().map(|header| header.version),
         reader.dtype(),
         Shape::from(reader.shape()),
         reader.order(),

@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Read only some of the fields.
     let options = ReadOptions::new().ignore_extra_fields(true);
-    let magnitudes = Array1::<Magnitude>::read_npy_with(std::fs::File::open(&path)?, &options)?;
+    let magnitudes = options.read_from::<Array1<Magnitude>>(std::fs::File::open(&path)?)?;
     println!("{} magnitudes, the first {}", magnitudes.len(), magnitudes[0].mag);
 
     // View records without copying. (This also works for mapped files: `NpyMmap::<StarBytes, Ix1>`.)

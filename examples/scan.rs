@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ndarray_io::object::{Pickle, View};
+use ndarray_io::object::View;
 use ndarray_io::{NpzFile, ReadOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let bytes = archive.read_raw(index)?;
-        let pickle = Pickle::from_bytes_with(&bytes, &ReadOptions::new())?;
+        let pickle = ReadOptions::new().unpickle(&bytes)?;
         for global in pickle.globals().filter(|global| !global.is_usual_in_data()) {
             println!("imports {global}");
         }

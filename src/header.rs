@@ -5,7 +5,7 @@ mod inner;
 pub(crate) use inner::GroupedHeader;
 
 use crate::dtype::{DType, Narrow};
-use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
+use crate::error::{Error, ErrorKind, LimitKind, Remedy, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{AxisIndex, Order, Shape};
 
@@ -165,7 +165,7 @@ impl Header {
     /// Returns the size of the elements in bytes, or an error for Python objects, whose pickle cannot be read in parts.
     pub(crate) fn declared_payload_len(&self) -> Result<u64> {
         self.payload_len().ok_or_else(|| {
-            Error::from(ErrorKind::Objects { found: self.dtype.clone() }).with_help(Help::ReadPickle)
+            Error::from(ErrorKind::Objects { found: self.dtype.clone() }).with_help(Remedy::ReadPickle)
         })
     }
 }
@@ -243,4 +243,13 @@ pub enum Parsed<H> {
     NeedMore(usize),
     /// The header, and its length in bytes. The payload follows directly.
     Done(H, usize),
+}
+
+impl<H> Parsed<H> {
+    pub(crate) fn try_map<T>(self, change: impl FnOnce(H) -> Result<T>) -> Result<Parsed<T>> {
+        match self {
+            Self::NeedMore(need) => Ok(Parsed::NeedMore(need)),
+            Self::Done(found, used) => Ok(Parsed::Done(change(found)?, used)),
+        }
+    }
 }

@@ -16,7 +16,7 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | read or write a file by its path | [`read_npy`], [`write_npy`], [`create_new_npy`] |
+//! | read or write a file by its path | [`read_npy`], [`write_npy`]; with options, [`ReadOptions::read_npy`], [`WriteOptions::write_npy`] |
 //! | read from or write to a stream | [`ReadNpyExt`], [`WriteNpyExt`]; in pieces, [`NpyReader`], [`NpyWriter`] |
 //! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
 //! | append rows, or write an array piece by piece | [`NpyWriter`] |
@@ -27,7 +27,7 @@
 //! | read an array whose type is known only at run time | [`DynArray`], [`with_numbers!`](crate::with_numbers) |
 //! | write a function for any type of elements | [`ReadableElement`], [`WritableElement`]; of arrays, [`ReadArray`], [`WriteArray`] |
 //! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
-//! | read into existing memory | [`ReadNpyIntoExt`] |
+//! | read into existing memory | [`ReadOptions::read_into`], [`NpyFile::slice_into`] |
 //! | convert or join files of any size | [`convert`] |
 //! | convert numbers while reading, set limits, choose the number of threads | [`ReadOptions`], [`Limits`] |
 //! | choose order, byte order, version, durability | [`WriteOptions`] |
@@ -76,6 +76,7 @@
 //!   conversions between Python objects and types of `serde`.
 //! - `num-bigint-0_4`: conversions between Python's integers and those of this crate.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
+//! - `narrow`: the numbers of the Python package `ml_dtypes` as types of elements.
 //! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`](element::Datetime64) and [`Timedelta64`](element::Timedelta64) to and from types of these
 //!   crates.
 //! - `full`: all of these.
@@ -119,9 +120,7 @@ mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
 
-pub use array::{
-    FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteArray, WriteNpyExt,
-};
+pub use array::{FlatArray, FlatView, ReadNpyExt, ViewMutNpyExt, ViewNpyExt, WriteArray, WriteNpyExt};
 #[doc(hidden)]
 pub use compat::*;
 pub use dtype::casting::Casting;
@@ -141,17 +140,16 @@ pub use npz::file::{NpzFile, read_npz};
 #[cfg(all(feature = "mmap", feature = "npz"))]
 pub use npz::map::{NpzMmap, NpzMmapMut};
 #[cfg(feature = "npz")]
-pub use npz::options::Compression;
-#[cfg(feature = "npz")]
 pub use npz::reader::NpzReader;
 #[cfg(feature = "npz")]
 pub use npz::update::NpzUpdate;
 #[cfg(feature = "npz")]
 pub use npz::writer::{NpzWriter, write_npz};
+pub use options::formats::Compression;
 pub use options::read::ReadOptions;
 pub use options::write::WriteOptions;
 pub use parts::NpyFile;
-pub use path::{create_new_npy, read_npy, write_npy, write_zeroed_npy};
+pub use path::{read_npy, write_npy, write_zeroed_npy};
 
 /// Structs, enums and other types as elements: `#[derive(Record)]`, `#[derive(Element)]`.
 #[cfg(feature = "derive")]
@@ -159,17 +157,11 @@ pub use ndarray_io_derive::{Element, Record};
 
 pub mod file {
     //! Readers, writers, files and maps of one array in any format, and functions that change files.
-    //!
-    //! [`ArrayReader`], [`ArrayFile`] and [`ArrayMmap`] are generic over the format: NPY ([`Npy`]) or RA
-    //! ([`Ra`]). Their aliases for NPY are [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and
-    //! `NpyMmap`; those for RA are in [`ra`](crate::ra).
 
     pub use crate::array::{header_of, write_headed};
-    pub use crate::io::{ArrayFormat, ArrayReader, Npy, Ra, UncommittedRows, grow_header, grow_header_with};
     #[cfg(feature = "mmap")]
-    pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
-    pub use crate::parts::ArrayFile;
-    pub use crate::path::{FileReplacement, replace_file_with};
+    pub use crate::mmap::MapAdvice;
+    pub use crate::path::FileReplacement;
 }
 
 pub mod element {
@@ -178,6 +170,7 @@ pub mod element {
     pub use crate::elements::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 }
 
+#[cfg(feature = "narrow")]
 pub mod narrow {
     //! The numbers of the Python package `ml_dtypes`: floats of 4, 6 and 8 bits, and integers of fewer than 8.
     //!
@@ -213,7 +206,6 @@ pub mod npy {
     #[doc(hidden)]
     pub use crate::npy_format::compare_header_paths;
     pub use crate::npy_format::{NpyHeader, Parsed, Version, format, parse, parse_with};
-    pub use crate::path::{create_new_npy_with, read_npy_with, write_npy_with, write_zeroed_npy_with};
 }
 
 pub mod ra {
@@ -234,12 +226,7 @@ pub mod ra {
     //! ```
 
     pub use crate::array::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
-    pub use crate::io::RaReader;
-    #[cfg(feature = "mmap")]
-    pub use crate::mmap::{RaMmap, RaMmapMut};
-    pub use crate::options::ra::RaOptions;
-    pub use crate::parts::RaFile;
-    pub use crate::path::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
+    pub use crate::path::{ra_query, read_ra, write_ra, write_zeroed_ra};
     pub use crate::ra_format::{Parsed, RaHeader, format, parse, query};
 }
 
@@ -267,10 +254,20 @@ pub mod __private {
     };
 }
 
-/// Names of `ndarray-npy` 0.10 for [`Error`].
+/// Names of `ndarray-npy` 0.10.
 #[doc(hidden)]
 pub mod compat {
-    use crate::Error;
+    use std::path::Path;
+
+    use crate::{Error, Result, WriteArray, WriteOptions};
+
+    pub fn create_new_npy<P, T>(path: P, array: &T) -> Result<()>
+    where
+        P: AsRef<Path>,
+        T: WriteArray + ?Sized,
+    {
+        WriteOptions::new().create_new(true).write_npy(path, array)
+    }
 
     pub type ReadDataError = Error;
     pub type ReadNpyError = Error;

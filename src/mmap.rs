@@ -20,9 +20,10 @@ use crate::elements::ViewElement;
 use crate::elements::cast::{self, Bitwise};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
-use crate::io::{self, ArrayFormat, Npy, Ra};
-use crate::npy_format::Version;
+use crate::io::{self, Expected, FormatHeader};
+use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
+use crate::ra_format::RaHeader;
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
 
@@ -31,8 +32,8 @@ use crate::transfer::{self, Source};
 /// The header is read through the file, and only the elements are mapped: a reference to the bytes of a header
 /// must not exist while another process can write it, as appending rows does.
 #[derive(Debug)]
-struct MappedLayout<A, D, F: ArrayFormat> {
-    found: F::Found,
+struct MappedLayout<A, D> {
+    found: FormatHeader,
     /// The header of what is mapped. Inner axes that belong to the elements are part of the dtype.
     header: Header,
     dim: D,
@@ -49,7 +50,7 @@ struct MappedLayout<A, D, F: ArrayFormat> {
     elements: PhantomData<Vec<A>>,
 }
 
-impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
+impl<A: ViewElement, D: Dimension> MappedLayout<A, D> {
     /// Locates the elements in a file, or those of a range of the slowest-varying axis.
     fn locate(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
@@ -57,11 +58,11 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
             return Err(not_regular());
         }
         let mut source = Source::region(Region::of_file(file).with_known_end()?);
-        let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
-        let whole = F::header(&found);
-        F::check_uncompressed(&found, options)?;
+        let (found, start) = io::read_header_of_file(&mut source, Expected::Any, options)?;
+        let whole = found.header();
+        found.check_uncompressed(options)?;
         let (mut header, _, bitwise): (Header, D, _) =
-            prepare_view::<A, D>(whole, &F::dispatch_options(&found, options))?;
+            prepare_view::<A, D>(whole, &found.dispatch_options(options))?;
         // Check the length before mapping: accessing a page past the end of the file would be a fault.
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
@@ -170,6 +171,16 @@ macro_rules! shared_accessors {
             self.mapped.header.shape()
         }
 
+        /// Returns the header of an NPY file, with the version of the format.
+        pub fn npy_header(&self) -> Option<&NpyHeader> {
+            self.mapped.found.npy()
+        }
+
+        /// Returns the header of an RA file.
+        pub fn ra_header(&self) -> Option<&RaHeader> {
+            self.mapped.found.ra()
+        }
+
         /// Returns the order in which the elements are stored.
         pub fn order(&self) -> Order {
             self.mapped.header.order()
@@ -221,11 +232,11 @@ macro_rules! shared_accessors {
     };
 }
 
-/// A read-only memory map of an NPY file, whose elements are viewed in place.
+/// A read-only memory map of an NPY or RA file, whose elements are viewed in place.
 ///
 /// Opening reads only the header, regardless of the size of the file. Pages are loaded when they are
-/// accessed, and shared with other processes that map the file. [`view`](ArrayMmap::view) returns an
-/// `ArrayView`. [`open_slab`](ArrayMmap::open_slab) maps only some rows, and [`advise`](ArrayMmap::advise)
+/// accessed, and shared with other processes that map the file. [`view`](NpyMmap::view) returns an
+/// `ArrayView`. [`open_slab`](NpyMmap::open_slab) maps only some rows, and [`advise`](NpyMmap::advise)
 /// tells the operating system how the elements will be accessed.
 ///
 /// The elements must have the requested type, be in native byte order and be aligned, as in the files that
@@ -251,78 +262,14 @@ macro_rules! shared_accessors {
 /// assert_eq!(map.view().sum(), 10.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type NpyMmap<A, D> = ArrayMmap<A, D, Npy>;
-/// A memory map of an NPY file, for changing the file in place or a private copy of it.
-///
-/// [`create`](ArrayMmapMut::create) creates a file of zeros and maps it, [`open`](ArrayMmapMut::open) maps an
-/// existing file, and [`open_cow`](ArrayMmapMut::open_cow) maps a private copy, whose changes stay in memory.
-/// [`view_mut`](ArrayMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file
-/// immediately. The system writes them to disk later; [`flush`](ArrayMmapMut::flush) waits for that.
-///
-/// A map that writes to the file locks it: programs that use this library can neither append to the file nor
-/// replace it. The lock does not exclude other mutable maps or
-/// [`NpyFile::write_slice`](crate::NpyFile::write_slice).
-///
-/// # Safety
-///
-/// Opening is `unsafe`: while the map exists, nothing else in this process or another may access the file's
-/// elements or shorten the file. A private copy only requires that the file does not change, as for
-/// [`NpyMmap`].
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::{Array1, Ix1, arr1};
-/// use ndarray_io::NpyMmapMut;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("a.npy");
-/// // SAFETY: nothing else uses this file.
-/// let mut map = unsafe { NpyMmapMut::<f64, Ix1>::create(&path, 3)? };
-/// map.view_mut()[1] = 2.5;
-/// map.flush()?;
-/// drop(map);
-/// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[0.0, 2.5, 0.0]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub type NpyMmapMut<A, D> = ArrayMmapMut<A, D, Npy>;
-
-/// A read-only memory map of an RA file. See [`NpyMmap`].
-///
-/// The data must not be compressed or stored as single bits.
-pub type RaMmap<A, D> = ArrayMmap<A, D, Ra>;
-/// A memory map of an RA file, for changing the file in place or a private copy of it.
-///
-/// See [`NpyMmapMut`]. New files are in Fortran order, so [`create`](ArrayMmapMut::create) requires a shape
-/// such as `(3, 4).f()`.
-pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
-
-/// A read-only memory map of an array: see [`NpyMmap`] and [`RaMmap`](crate::ra::RaMmap).
-///
-/// Opening reads only the header, unless the element type has invalid bit patterns, as `bool` does: then all
-/// elements are checked. Pages are loaded when they are accessed.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::{arr2, Ix2};
-/// use ndarray_io::NpyMmap;
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::write_npy(&path, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
-/// // SAFETY: nothing changes the file while it is mapped.
-/// let map = unsafe { NpyMmap::<f64, Ix2>::open(&path)? };
-/// assert_eq!(map.view().row(1).sum(), 7.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
-pub struct ArrayMmap<A, D, F: ArrayFormat> {
+pub struct NpyMmap<A, D> {
     map: Mmap,
-    mapped: MappedLayout<A, D, F>,
+    mapped: MappedLayout<A, D>,
 }
 
 // Bounds on functions that make maps are their own: so the compiler says which type has which fault.
-impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
+impl<A, D: Dimension> NpyMmap<A, D> {
     /// Maps a file for reading.
     ///
     /// # Errors
@@ -344,41 +291,18 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         A: ViewElement,
     {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::open_with(path, &ReadOptions::new()) }
-    }
-
-    /// Maps a file for reading, with options.
-    ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`; `allow_trailing(false)` is refused.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
-    ///   misaligned, not in native byte order, or laid out differently in memory.
-    ///
-    /// # Safety
-    ///
-    /// As for [`ArrayMmap::open`].
-    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewElement,
-    {
-        // SAFETY: the caller upholds the same contract.
-        unsafe { Self::map(path.as_ref(), None, options) }
+        unsafe { Self::map(path.as_ref(), None, &ReadOptions::new()) }
     }
 
     /// Maps an open file for reading, regardless of its position (which Windows moves).
     ///
     /// # Errors
     ///
-    /// As for [`ArrayMmap::open`].
+    /// As for [`NpyMmap::open`].
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`].
+    /// As for [`NpyMmap::open`].
     ///
     /// # Examples
     ///
@@ -398,24 +322,7 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         A: ViewElement,
     {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::new_with(file, &ReadOptions::new()) }
-    }
-
-    /// Maps an open file for reading, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ArrayMmap::open_with`].
-    ///
-    /// # Safety
-    ///
-    /// As for [`ArrayMmap::open`].
-    pub unsafe fn new_with(file: &File, options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewElement,
-    {
-        // SAFETY: the caller upholds the same contract.
-        unsafe { Self::map_file(file, None, options) }
+        unsafe { Self::map_file(file, None, &ReadOptions::new()) }
     }
 
     /// Maps a range of the slowest-varying axis of a file for reading.
@@ -435,7 +342,7 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`], except that elements outside the mapped range may change.
+    /// As for [`NpyMmap::open`], except that elements outside the mapped range may change.
     pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self>
     where
         A: ViewElement,
@@ -445,12 +352,12 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     }
 }
 
-impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
+impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     /// Maps all rows of a file, or some of them.
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`], for the elements that are mapped.
+    /// As for [`NpyMmap::open`], for the elements that are mapped.
     unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
             // SAFETY: the caller upholds the same contract.
@@ -463,7 +370,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`], for the elements that are mapped.
+    /// As for [`NpyMmap::open`], for the elements that are mapped.
     unsafe fn map_file(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let mapped = MappedLayout::locate(file, rows, options)?;
         // SAFETY: the caller guarantees that these bytes do not change.
@@ -483,13 +390,28 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     shared_accessors!();
 }
 
-impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
-    /// Returns the version of the format.
-    pub fn version(&self) -> Version {
-        self.mapped.found.version
+impl ReadOptions {
+    /// Maps a file for reading. See [`NpyMmap::open`].
+    ///
+    /// The limits apply and, for RA files, `ignore_ra_flags`; `allow_trailing(false)` is refused.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyMmap::open`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmap::open`].
+    pub unsafe fn map<A, D>(&self, path: impl AsRef<Path>) -> Result<NpyMmap<A, D>>
+    where
+        A: ViewElement,
+        D: Dimension,
+    {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { NpyMmap::map(path.as_ref(), None, self) }
     }
 }
 
 mod mutable;
 
-pub use mutable::ArrayMmapMut;
+pub use mutable::NpyMmapMut;

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, ArrayD};
-use ndarray_io::{Casting, FlatArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
+use ndarray_io::{Casting, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt};
 
 #[allow(dead_code)] // `file` is for others
 #[path = "it/support/headers.rs"]
@@ -214,7 +214,7 @@ fn arrays_take_their_size() {
             drop(array);
             io::Seek::rewind(&mut file).unwrap();
             let mut array = Array1::<f64>::zeros(bytes / item);
-            let (peak, _, ()) = measure_peak(|| array.read_npy_into(&file).unwrap());
+            let (peak, _, ()) = measure_peak(|| ReadOptions::new().read_into(&file, &mut array).unwrap());
             assert!(peak <= MIB, "reading {mib} MiB into an array took {peak} bytes");
             // Strided writes buffer a few blocks and do not copy the array.
             let (peak, _, ()) =
@@ -245,7 +245,7 @@ fn arrays_take_their_size() {
     // A conversion takes the array of the new type and a block.
     let stream = HeaderAndZeros { head: head("<i2", "(5000000,)"), zeros_left: 10_000_000 };
     let options = ReadOptions::new().casting(Casting::Safe);
-    let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
+    let (peak, _, array) = measure_peak(|| options.read_from::<Array1<f64>>(stream).unwrap());
     assert!(peak <= 40_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
     drop(array);
 
@@ -312,7 +312,7 @@ fn arrays_take_their_size() {
 
 /// Whatever a header claims, reading a short file is an error and takes little.
 fn false_claims_take_little_memory() {
-    use ndarray_io::{DynArray, NpyFile, ra};
+    use ndarray_io::DynArray;
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
@@ -324,39 +324,38 @@ fn false_claims_take_little_memory() {
     let options = ReadOptions::new().allow_objects(true);
     for (number, (what, file)) in claims::ra_files().enumerate() {
         let stream = || HeaderAndZeros { head: file.clone(), zeros_left: 0 };
-        refused(&what, &mut || ra::ReadRaExt::read_ra_with(&file[..], &options));
-        refused(&what, &mut || ra::ReadRaExt::read_ra_with(stream(), &options.clone().ignore_ra_flags(true)));
+        refused(&what, &mut || options.read_ra_from(&file[..]));
+        refused(&what, &mut || options.clone().ignore_ra_flags(true).read_ra_from(stream()));
         // Files are slower, so a part of them.
         if number % 7 == 0 {
             std::fs::write(&path, &file).unwrap();
-            refused(&what, &mut || ra::read_ra_with(&path, &options));
-            refused(&what, &mut || ra::RaFile::open_with(&path, &options)?.read());
+            refused(&what, &mut || options.read_ra(&path));
+            refused(&what, &mut || options.open(&path)?.read());
         }
     }
     for (number, (what, file)) in claims::npy_files().enumerate() {
-        refused(&what, &mut || DynArray::read_npy_with(&file[..], &options));
+        refused(&what, &mut || options.read_from::<DynArray>(&file[..]));
         refused(&what, &mut || {
-            DynArray::read_npy_with(HeaderAndZeros { head: file.clone(), zeros_left: 0 }, &options)
+            options.read_from::<DynArray>(HeaderAndZeros { head: file.clone(), zeros_left: 0 })
         });
         if number % 3 == 0 {
             std::fs::write(&path, &file).unwrap();
-            refused(&what, &mut || ndarray_io::npy::read_npy_with(&path, &options));
-            refused(&what, &mut || NpyFile::open_with(&path, &options)?.read());
+            refused(&what, &mut || options.read_npy(&path));
+            refused(&what, &mut || options.open(&path)?.read());
         }
     }
     #[cfg(feature = "npz")]
     for (what, file) in claims::archives() {
-        use ndarray_io::{NpzFile, NpzReader};
         let cursor = || io::Cursor::new(file.clone());
-        refused(&what, &mut || NpzReader::new_with(cursor(), &options)?.read("a"));
+        refused(&what, &mut || options.npz_reader(cursor())?.read("a"));
         std::fs::write(&path, &file).unwrap();
-        refused(&what, &mut || NpzFile::open_with(&path, &options)?.read("a"));
-        refused(&what, &mut || NpzFile::open_with(&path, &options)?.open_member("a")?.read());
+        refused(&what, &mut || options.open_npz(&path)?.read("a"));
+        refused(&what, &mut || options.open_npz(&path)?.open_member("a")?.read());
     }
     #[cfg(feature = "object")]
     for (what, pickle) in claims::pickles() {
         use ndarray_io::object::Pickle;
-        let (peak, _, read) = measure_peak(|| Pickle::read_with(&pickle[..], &options).map(drop));
+        let (peak, _, read) = measure_peak(|| options.read_pickle(&pickle[..]).map(drop));
         assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
         let (peak, _, read) = measure_peak(|| Pickle::read_joblib(&pickle[..], &options).map(drop));
         assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
@@ -470,8 +469,7 @@ fn check(what: &str, most: f64, each: f64) {
 /// Members of an archive take a fixed number of allocations each.
 #[cfg(feature = "npz")]
 fn members_take_few_allocations() {
-    use ndarray_io::npz::{NpzOptions, write_npz_with};
-    use ndarray_io::{Compression, NpzFile, NpzUpdate, WriteArray};
+    use ndarray_io::{Compression, NpzFile, NpzUpdate, WriteArray, WriteOptions};
 
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("a.npz");
@@ -480,7 +478,7 @@ fn members_take_few_allocations() {
         let names: Vec<String> = (0..count).map(|member| format!("member {member}")).collect();
         let arrays: Vec<(&str, &dyn WriteArray)> =
             names.iter().map(|name| (&name[..], &array as &dyn WriteArray)).collect();
-        write_npz_with(path, &arrays, &NpzOptions::new().compression(Compression::deflated())).unwrap();
+        WriteOptions::new().compression(Compression::DEFLATE).write_npz(path, &arrays).unwrap();
         NpzFile::open(path).unwrap()
     };
     check("members of a directory", 1.0, allocations_per_item(members, |_| NpzFile::open(path).unwrap()));
@@ -693,21 +691,20 @@ fn casts_take_memory_for_their_result() {
 /// An archive takes memory for its arrays and a few blocks; a bomb allocates nothing for its declared size.
 #[cfg(feature = "npz")]
 fn archives_take_memory_for_their_arrays() {
-    use ndarray_io::npz::NpzOptions;
-    use ndarray_io::{Compression, DynArray, NpzFile, NpzReader, NpzWriter, WriteOptions};
+    use ndarray_io::{Compression, DynArray, NpzReader, NpzWriter, WriteOptions};
     use std::io::Cursor;
 
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB
     let two = WriteOptions::new().threads(2);
-    let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write_options(two);
+    let deflated = two.compression(Compression::Deflated(1));
     let (peak, _, ()) = measure_peak(|| {
-        let mut npz = NpzWriter::new_with(io::sink(), &deflated);
+        let mut npz = deflated.npz_writer(io::sink()).unwrap();
         npz.add("a", &array).unwrap();
         npz.add("b", &array.slice(ndarray::s![..;-1])).unwrap();
         npz.finish().unwrap();
     });
     assert!(peak <= 16 * MIB, "deflating twice 32 MiB took {peak} bytes");
-    let mut npz = NpzWriter::new_with(Cursor::new(Vec::new()), &deflated);
+    let mut npz = deflated.npz_writer(Cursor::new(Vec::new())).unwrap();
     npz.add("a", &array).unwrap();
     let bytes = npz.finish().unwrap();
     drop(array);
@@ -718,11 +715,11 @@ fn archives_take_memory_for_their_arrays() {
     // Decompressed block by block on two threads: reading takes the result and a few blocks, slicing the part
     // and some blocks.
     let file = tempfile::NamedTempFile::new().unwrap();
-    let mut npz = NpzWriter::new_with(file.as_file(), &deflated);
+    let mut npz = deflated.npz_writer(file.as_file()).unwrap();
     npz.add("a", &Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64)).unwrap();
     npz.finish().unwrap();
     let options = ReadOptions::new().threads(2);
-    let npz = NpzFile::open_with(file.path(), &options).unwrap();
+    let npz = options.open_npz(file.path()).unwrap();
     let (peak, _, read) = measure_peak(|| npz.read::<Array1<f64>>("a").unwrap());
     assert!(read.len() == 4 << 20 && peak <= 38 * MIB, "inflating 32 MiB block by block took {peak} bytes");
     drop(read);
@@ -738,7 +735,7 @@ fn archives_take_memory_for_their_arrays() {
     let limits = ndarray_io::Limits::default().payload(1 << 20);
     let options = ReadOptions::new().limits(limits);
     let (peak, _, read) =
-        measure_peak(|| NpzReader::new_with(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
+        measure_peak(|| options.npz_reader(bytes).unwrap().read::<DynArray>("zeros").map(drop));
     assert!(read.is_err() && peak <= MIB, "a bomb took {peak} bytes");
 
     // Of a stream that declares nearly 1 GiB and has some thousand bytes, memory is taken for what arrives.

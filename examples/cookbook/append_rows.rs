@@ -1,16 +1,11 @@
 use ndarray::{Array2, arr1};
-use ndarray_io::file::UncommittedRows;
-use ndarray_io::{NpyWriter, WriteOptions, read_npy};
+use ndarray_io::options::Uncommitted;
+use ndarray_io::{WriteOptions, read_npy};
 
 fn main() -> ndarray_io::Result<()> {
     let options = WriteOptions::new();
-    let after_a_crash = UncommittedRows::Recover;
-    let mut log = NpyWriter::append_or_create_with(
-        "log.npy",
-        &[2],
-        after_a_crash,
-        &options,
-    )?;
+    let after_a_crash = Uncommitted::Recover;
+    let mut log = options.clone().uncommitted(after_a_crash).append_or_create("log.npy", &[2])?;
     let first = log.rows();
     for step in first..first + 3 {
         let time = step as f64;

@@ -1,11 +1,10 @@
 use ndarray::{Array1, arr1};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Compression, NpzFile, NpzUpdate};
+use ndarray_io::{Compression, NpzFile, WriteOptions};
 
 fn main() -> ndarray_io::Result<()> {
-    let options = NpzOptions::new().compression(Compression::deflated());
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
     // Others cannot change it from here on, so what is read is current.
-    let update = NpzUpdate::open_with("digits.npz", &options)?;
+    let update = options.update_npz("digits.npz")?;
     let bias: Array1<f32> = NpzFile::open("digits.npz")?.read("bias")?;
     let (doubled, version) = (2.0 * bias, arr1(&[2u32]));
     update

@@ -4,7 +4,7 @@ use ndarray_io::{Error, NpyFile};
 fn main() -> ndarray_io::Result<()> {
     let file = NpyFile::open("volume.npy")?;
     let mut sum = 0.0;
-    file.blocks::<ArrayD<f32>>().map(
+    file.blocks::<ArrayD<f32>>().par_map(
         // on several threads: a block of a few megabytes
         |block| {
             block

@@ -1,12 +1,12 @@
 use ndarray::Array1;
-use ndarray_io::{Limits, ReadNpyExt, ReadOptions};
+use ndarray_io::{Limits, ReadOptions};
 
 /// What a server makes of an upload: points, or a status of HTTP and a reason.
 fn receive(upload: &[u8]) -> Result<Array1<[f32; 2]>, (u16, String)> {
     let limits = Limits::new().payload(1_000_000); // of the elements in the file
     let options = ReadOptions::new().limits(limits);
     let mut rest = upload;
-    let points = Array1::read_npy_with(&mut rest, &options);
+    let points = options.read_from::<Array1<_>>(&mut rest);
     let points = points.map_err(|error| {
         let status = match () {
             () if error.is_limit() => 413,

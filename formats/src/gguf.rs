@@ -124,7 +124,7 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// Those of [`open_tensor`](Self::open_tensor), and of [`NpyFile::read`](ndarray_io::file::ArrayFile::read).
+    /// Those of [`open_tensor`](Self::open_tensor), and of [`NpyFile::read`](ndarray_io::NpyFile::read).
     pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open_tensor(name)?.read()
     }

@@ -95,10 +95,10 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Those of [`NpyFile::from_elements_with`].
+    /// Those of [`ReadOptions::open_elements`].
     pub fn open_with(&self, options: &ReadOptions) -> Result<NpyFile> {
         let (source, header) = (Arc::clone(&self.source), self.header.clone());
-        let file = NpyFile::from_elements_with(source, self.offset, header, options);
+        let file = options.open_elements(source, self.offset, header);
         let file = file.map_err(|error| error.at_member(&self.name))?.with_member(&self.name);
         Ok(match &self.path {
             Some(path) => file.with_path(path),
@@ -157,7 +157,7 @@ impl Tensors {
     /// # Errors
     ///
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
-    /// - Those of [`NpyFile::from_elements_with`].
+    /// - Those of [`ReadOptions::open_elements`].
     pub fn open(&self, name: &str) -> Result<NpyFile> {
         self.get(name)?.open_with(&self.options)
     }
@@ -167,7 +167,7 @@ impl Tensors {
     /// # Errors
     ///
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
-    /// - Those of [`NpyFile::read`](ndarray_io::file::ArrayFile::read).
+    /// - Those of [`NpyFile::read`](ndarray_io::NpyFile::read).
     pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open(name)?.read()
     }

@@ -3,7 +3,7 @@
 //! An archive has a pickle, which is read as data, and storages, which are plain bytes. Tensors within dicts, lists, tuples, sets and
 //! objects are found, and named by their keys: `model.layer1.weight`. A key that is neither a text nor an integer of 64 bits is `…`; a name that is
 //! taken gets a number: `a#2`. A tensor that is in several places has each of their names, but a dict or list that is in several places is
-//! looked at once. What `torch.load` would import and call is listed by [`Pickle::globals`] for the member `data.pkl`.
+//! looked at once. What `torch.load` would import and call is listed by [`Pickle::globals`](ndarray_io::object::Pickle::globals) for the member `data.pkl`.
 //!
 //! Files of PyTorch before 1.6 are not read. Tensors of other kinds (quantized, sparse, nested) are listed by [`Torch::others`].
 
@@ -13,7 +13,7 @@ use std::path::Path;
 use ndarray_io::dtype::{Kind, Narrow, Scalar};
 use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::{Header, Order, Shape};
-use ndarray_io::object::{ObjectRef, Pickle, View};
+use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{ByteOrder, DType, DynArray, DynView, Error, NpyFile, NpzFile, ReadOptions, Result};
 
 /// The tensors of an archive of PyTorch.
@@ -150,7 +150,7 @@ impl Torch {
     /// Those of [`open`](Self::open).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let open = || Self::open_in_with(NpzFile::open_with(path, options)?, options);
+        let open = || Self::open_in_with(options.open_npz(path)?, options);
         open().map_err(|error: Error| error.at_path(path))
     }
 
@@ -188,7 +188,7 @@ impl Torch {
             _ => ByteOrder::Little,
         };
         let bytes = archive.read_raw(member_indices[format!("{folder}data.pkl").as_str()])?;
-        let pickle = Pickle::from_bytes_with(&bytes, options)?;
+        let pickle = options.unpickle(&bytes)?;
         let mut finder = Finder {
             folder: &folder,
             member_indices: &member_indices,

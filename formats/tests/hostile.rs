@@ -127,7 +127,7 @@ fn archive(members: &[(&str, &[u8])]) -> NpzFile {
     for (name, bytes) in members {
         npz.add_raw(*name, *bytes, bytes.len() as u64).unwrap();
     }
-    NpzFile::from_source_with(InMemory(npz.finish().unwrap()), &limited_options()).unwrap()
+    limited_options().open_npz_source(InMemory(npz.finish().unwrap())).unwrap()
 }
 
 /// The pickle of a dict with a tensor of 2 × 2 floats, and one of its columns.

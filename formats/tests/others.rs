@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray_io::header::Order;
-use ndarray_io::npz::NpzOptions;
 use ndarray_io::{ByteOrder, Casting, DynArray, NpyFile, NpzFile, WriteArray, WriteOptions, read_npy};
 use ndarray_io_formats::gguf::{Gguf, Value};
 use ndarray_io_formats::safetensors::{
@@ -69,8 +68,7 @@ fn sparse_matrices_equal_scipys() {
                 assert_eq!(shape_and_bytes(&again.to_dense_dyn().unwrap()), wanted, "{name}");
                 let turned = written.join("turned.npy");
                 let array: DynArray = read_npy(&dense).unwrap();
-                ndarray_io::npy::write_npy_with(&turned, &array, &WriteOptions::new().order(Order::Fortran))
-                    .unwrap();
+                WriteOptions::new().order(Order::Fortran).write_npy(&turned, &array).unwrap();
                 let again = Sparse::from_dense(&NpyFile::open(&turned).unwrap()).unwrap();
                 assert_eq!(shape_and_bytes(&again.to_dense_dyn().unwrap()), wanted, "{name}");
             }
@@ -123,7 +121,7 @@ fn tensors_equal_those_of_safetensors() {
     let archive = NpzFile::open(files.join("safetensors/all.npz")).unwrap();
     let converted = fs::File::create(written.join("converted.safetensors")).unwrap();
     npz_to_safetensors(&archive, converted, &BTreeMap::new()).unwrap();
-    safetensors_to_npz(&file, fs::File::create(written.join("back.npz")).unwrap(), &NpzOptions::new())
+    safetensors_to_npz(&file, fs::File::create(written.join("back.npz")).unwrap(), &WriteOptions::new())
         .unwrap();
 }
 

@@ -35,7 +35,6 @@ use faer::sparse::{
 };
 use faer::{Mat, MatRef};
 use ndarray::{Array1, ArrayView1, Ix2, ShapeBuilder};
-use ndarray_io::file::replace_file_with;
 use ndarray_io::header::Order;
 use ndarray_io::{
     Error, FlatArray, FlatView, NpyWriter, ReadableElement, Result, WritableElement, WriteOptions,
@@ -79,7 +78,7 @@ pub fn write_npy<T: WritableElement + Copy, P: AsRef<Path>>(path: P, matrix: Mat
         }
         writer.finish().map(drop)
     };
-    replace_file_with(path, &WriteOptions::new(), write).map_err(|error: Error| error.at_path(path))
+    WriteOptions::new().replace_file(path, write).map_err(|error: Error| error.at_path(path))
 }
 
 /// Views an array, such as that of a map, as a matrix, without a copy.

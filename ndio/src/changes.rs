@@ -8,7 +8,7 @@ use ndarray_io::convert::Conversion;
 use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::Version;
-use ndarray_io::{ByteOrder, Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, npy};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, ReadOptions, WriteOptions, npy};
 
 use super::convert::Arguments;
 use super::failure::Failure;
@@ -47,8 +47,7 @@ impl Changes {
         self.check_applicable(source)?;
         let conversion = self.base_conversion(WriteOptions::new()).order(self.order.unwrap_or(order));
         let header = match &source.array {
-            SourceArray::Npy(file) => conversion.header_of(file),
-            SourceArray::Ra(file) => conversion.header_of(file),
+            SourceArray::File(file) => conversion.header_of(file),
             SourceArray::Objects(array) => {
                 Header::new(array.dtype().clone(), order, array.shape().to_vec().into())
             }
@@ -112,7 +111,7 @@ impl Changes {
             options = options.raw_bytes_are(narrow);
         }
         let name = source.name();
-        Ok(Source::npy(NpyFile::new_with(made, &options)?.with_path(name), name))
+        Ok(Source::npy(options.open_file(made)?.with_path(name), name))
     }
 
     /// Returns the same as a conversion of the library, which shows progress.
@@ -167,7 +166,7 @@ impl BlockConverter<'_> {
         let array = match array.dtype() == &self.dtype {
             true => array,
             false => array
-                .cast_to_with(&self.dtype, &self.options)
+                .cast_to(&self.dtype, &self.options)
                 .map_err(|error| self.source.name_error(place.located(error)))?,
         };
         Ok(array.in_order(self.order)?.into_owned())
@@ -191,7 +190,7 @@ impl<'a> Elements<'a> {
     /// Writes the elements, while other threads read and convert the next ones.
     pub(crate) fn write_to(self, progress: &mut Progress, out: &mut dyn Write) -> Result<(), Failure> {
         let Self { blocks, converter, progress_total, .. } = self;
-        blocks.map(
+        blocks.par_map(
             |block| converter.convert(block),
             |array: ndarray_io::Result<DynArray>| -> Result<(), Failure> {
                 let array = array.map_err(|error| converter.source.name_error(error))?;

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ndarray_io::Casting;
 use ndarray_io::blocks::Block;
-use ndarray_io::error::{ErrorKind, FileKind, Help};
+use ndarray_io::error::ErrorKind;
 
 use super::terminal::StdoutError;
 
@@ -74,7 +73,9 @@ pub(crate) fn is_read_failure(failure: &Failure) -> bool {
     let of_library = |error: &ndarray_io::Error| {
         // What is known by one byte, or not at all, may be what is left of an array file.
         let is_of_another_kind = error.member().is_none()
-            && matches!(error.help(), Some(Help::OtherFile(kind)) if !matches!(kind, FileKind::Text | FileKind::Json));
+            && error.help().is_some_and(|help| {
+                help.id().starts_with("file-") && !matches!(help.id(), "file-text" | "file-json")
+            });
         error.is_io() || error.is_conflict() || is_of_another_kind
     };
     failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
@@ -107,7 +108,7 @@ pub(crate) fn in_block<T>(block: &Block<T>, failure: Failure) -> Failure {
 /// Formats an error as one line.
 pub(crate) fn one_line_message(failure: &Failure) -> String {
     let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
-    let text = match help.and_then(|help| help_text(&help)).filter(|text| verb_has_flags_of(text)) {
+    let text = match help.and_then(|help| help_text(help.id())).filter(|text| verb_has_flags_of(text)) {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
@@ -128,82 +129,66 @@ pub(crate) fn escape_for_terminal(text: &str) -> String {
 
 /// Returns the help text in terms of this program's flags, if there is one.
 ///
-/// A test of the library (`programs_consider_all_variants`) fails for a variant that is not named here.
-fn help_text(help: &Help) -> Option<&'static str> {
-    Some(match help {
-        Help::Password => "set it with --password-file, --password-env or --ask-password",
-        Help::AllowObjects => "--allow-objects reads them as data",
-        Help::Cast(Casting::Safe) => "--casting safe allows it",
-        Help::Cast(Casting::SameKind) => "--casting same-kind allows it",
-        Help::Cast(_) => "--casting unsafe allows it",
-        Help::OneDType => "convert them to one dtype with ndio convert --dtype",
-        Help::DropTrailing => "--drop-trailing drops them",
-        Help::FortranOrder => "use --order fortran",
-        Help::LongDoubleFormat => {
+/// A test of the library (`programs_consider_all_remedies`) fails for one that is not named here.
+fn help_text(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "password" => "set it with --password-file, --password-env or --ask-password",
+        "allow-objects" => "--allow-objects reads them as data",
+        "cast-safe" => "--casting safe allows it",
+        "cast-same-kind" => "--casting same-kind allows it",
+        "cast-unsafe" => "--casting unsafe allows it",
+        "one-dtype" => "convert them to one dtype with ndio convert --dtype",
+        "drop-trailing" => "--drop-trailing drops them",
+        "fortran-order" => "use --order fortran",
+        "long-double-format" => {
             "--long-double x87, quad or double-double states their format (f16 is a long double of 16 bytes; half precision is f2)"
         }
-        Help::IgnoreRaFlags => "--ignore-ra-flags ignores them",
-        Help::Version { .. } => "without --version, the lowest sufficient version is written",
-        Help::OtherFile(kind) => match kind {
-            FileKind::Pickle | FileKind::Torch => "ndio scan lists what Python would do to load it",
-            FileKind::Gzip => "decompress it first, with gunzip",
-            FileKind::Zstd => "decompress it first, with unzstd",
-            FileKind::Xz => "decompress it first, with unxz",
-            FileKind::Bzip2 => "decompress it first, with bunzip2",
-            FileKind::Lz4 => "decompress it first, with unlz4",
-            FileKind::Hdf5 => "save its arrays in Python: np.save(path, h5py.File(file)[name][...])",
-            FileKind::Matlab => "save its arrays in Python: np.save(path, scipy.io.loadmat(file)[name])",
-            FileKind::Parquet => "save its columns in Python: np.save(path, pandas.read_parquet(file)[name])",
-            FileKind::Arrow => "save its columns in Python: np.save(path, pandas.read_feather(file)[name])",
-            FileKind::Safetensors => "make an archive of it: ndio convert FILE.safetensors OUT.npz",
-            FileKind::GitLfs => "fetch the file itself: git lfs pull",
-            FileKind::Html => "look at what it says: a download may have failed",
-            FileKind::Text => "make an array of a table of numbers: ndio convert FILE OUT.npy --from csv",
-            // The message says which file it is, and the program reads the first three by their content.
-            FileKind::Npy | FileKind::Ra | FileKind::Zip | FileKind::Picture | FileKind::Json => return None,
-            _ => return None,
-        },
+        "ignore-ra-flags" => "--ignore-ra-flags ignores them",
+        "version" => "without --version, the lowest sufficient version is written",
+        "file-pickle" | "file-torch" => "ndio scan lists what Python would do to load it",
+        "file-gzip" => "decompress it first, with gunzip",
+        "file-zstd" => "decompress it first, with unzstd",
+        "file-xz" => "decompress it first, with unxz",
+        "file-bzip2" => "decompress it first, with bunzip2",
+        "file-lz4" => "decompress it first, with unlz4",
+        "file-hdf5" => "save its arrays in Python: np.save(path, h5py.File(file)[name][...])",
+        "file-matlab" => "save its arrays in Python: np.save(path, scipy.io.loadmat(file)[name])",
+        "file-parquet" => "save its columns in Python: np.save(path, pandas.read_parquet(file)[name])",
+        "file-arrow" => "save its columns in Python: np.save(path, pandas.read_feather(file)[name])",
+        "file-safetensors" => "make an archive of it: ndio convert FILE.safetensors OUT.npz",
+        "file-git-lfs" => "fetch the file itself: git lfs pull",
+        "file-html" => "look at what it says: a download may have failed",
+        "file-text" => "make an array of a table of numbers: ndio convert FILE OUT.npy --from csv",
+        // The message says which file it is, and the program reads the first three by their content.
+        "file-npy" | "file-ra" | "file-zip" | "file-picture" | "file-json" => return None,
         // For programs that call the library.
-        Help::FinishArchive
-        | Help::Map
-        | Help::Read
-        | Help::ReadWhole
-        | Help::ReadAs { .. }
-        | Help::ReadRecords
-        | Help::ReadDynamic
-        | Help::AnyRank
-        | Help::TakeBytes
-        | Help::TakeCopy
-        | Help::CastArray { .. }
-        | Help::ReadPickle
-        | Help::WriteAs { .. }
-        | Help::FileDType
-        | Help::RenameField
-        | Help::IgnoreExtraFields
-        | Help::WidenField
-        | Help::TextWidth
-        | Help::PushAllRows
-        | Help::NextArray
-        | Help::OpenToWrite
-        | Help::PickleProtocol { .. }
-        | Help::RaiseLimit(_) => return None,
+        "finish-archive"
+        | "map"
+        | "read"
+        | "read-whole"
+        | "read-as"
+        | "read-records"
+        | "read-dynamic"
+        | "any-rank"
+        | "take-bytes"
+        | "take-copy"
+        | "cast-array"
+        | "read-pickle"
+        | "write-as"
+        | "dtype-of-file"
+        | "rename-field"
+        | "ignore-extra-fields"
+        | "widen-field"
+        | "text-width"
+        | "push-all-rows"
+        | "next-array"
+        | "open-to-write"
+        | "pickle-protocol"
+        | "raise-limit" => return None,
         // What the verbs say themselves, with their options, or have none for.
-        Help::OpenUrl
-        | Help::RaBool
-        | Help::COrder
-        | Help::UseNpy
-        | Help::AllowTrailing { .. }
-        | Help::RecoverRows
-        | Help::RecoverParts
-        | Help::KeepTrailing
-        | Help::Replace
-        | Help::InPlace
-        | Help::ByIndex
-        | Help::ReplaceMember
-        | Help::GrowHeader
-        | Help::ArrayFollows
-        | Help::WaitForLock
-        | Help::Feature { .. } => return None,
+        "open-url" | "ra-bool" | "c-order" | "use-npy" | "allow-trailing" | "recover-rows"
+        | "recover-parts" | "keep-trailing" | "replace" | "in-place" | "by-index" | "replace-member"
+        | "grow-header" | "array-follows" | "wait-for-lock" | "feature" => return None,
         _ => return None,
     })
 }
@@ -223,34 +208,6 @@ pub(crate) fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Remedies are told in terms of flags where there is one.
-    #[test]
-    fn remedies_name_flags() {
-        for (help, wanted) in [
-            (Help::Password, "set it with --password-file, --password-env or --ask-password"),
-            (Help::AllowObjects, "--allow-objects reads them as data"),
-            (Help::Cast(Casting::Safe), "--casting safe allows it"),
-            (Help::Cast(Casting::SameKind), "--casting same-kind allows it"),
-            (Help::Cast(Casting::Unsafe), "--casting unsafe allows it"),
-            (Help::OneDType, "convert them to one dtype with ndio convert --dtype"),
-            (Help::DropTrailing, "--drop-trailing drops them"),
-            (Help::FortranOrder, "use --order fortran"),
-            (
-                Help::LongDoubleFormat,
-                "--long-double x87, quad or double-double states their format (f16 is a long double of 16 bytes; half precision is f2)",
-            ),
-            (Help::IgnoreRaFlags, "--ignore-ra-flags ignores them"),
-        ] {
-            assert_eq!(help_text(&help), Some(wanted), "{help:?}");
-        }
-        // What the library says in terms of its functions is not told.
-        assert!(
-            [Help::Map, Help::ReadDynamic, Help::NextArray, Help::WaitForLock]
-                .iter()
-                .all(|help| help_text(help).is_none())
-        );
-    }
 
     #[test]
     fn failures_are_one_escaped_line() {

@@ -8,8 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use ndarray_io::bytes::{Folder, LocalFile, LocalFolder, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::ra::{RaFile, RaReader};
-use ndarray_io::{NpyFile, NpzFile, ReadOptions};
+use ndarray_io::{NpyFile, NpyReader, NpzFile, ReadOptions};
 
 use super::failure::{Failure, at, with_advice};
 use super::formats::Format;
@@ -177,26 +176,20 @@ impl Input {
         Ok(file)
     }
 
-    /// Opens an NPY file for partial reads.
-    pub(crate) fn npy(&self, options: &ReadOptions) -> Result<NpyFile, Failure> {
-        let opened = NpyFile::from_source_with(self.bytes()?, options);
-        Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
-    }
-
-    /// Opens an RA file for partial reads.
-    pub(crate) fn ra(&self, options: &ReadOptions) -> Result<RaFile, Failure> {
-        let opened = RaFile::from_source_with(self.bytes()?, options);
+    /// Opens an NPY or RA file for partial reads.
+    pub(crate) fn array(&self, options: &ReadOptions) -> Result<NpyFile, Failure> {
+        let opened = options.open_source(self.bytes()?);
         Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
     }
 
     /// Opens an RA file for reading from front to back.
-    pub(crate) fn ra_reader(&self, options: &ReadOptions) -> Result<RaReader<File>, Failure> {
-        Ok(RaReader::new_with(self.file()?, options).map_err(|error| error.at_path(&self.name))?)
+    pub(crate) fn ra_reader(&self, options: &ReadOptions) -> Result<NpyReader<File>, Failure> {
+        Ok(options.ra_reader(self.file()?).map_err(|error| error.at_path(&self.name))?)
     }
 
     /// Opens an archive.
     pub(crate) fn npz(&self, options: &ReadOptions) -> Result<NpzFile, Failure> {
-        let opened = NpzFile::from_source_with(self.bytes()?, options);
+        let opened = options.open_npz_source(self.bytes()?);
         Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
     }
 

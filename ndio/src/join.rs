@@ -112,8 +112,10 @@ fn join(arguments: &JoinArguments, out: &mut dyn Write, functions: &JoinFunction
             _ => failure,
         })?;
         match source.array {
-            SourceArray::Npy(file) => Ok(file),
-            SourceArray::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),
+            SourceArray::File(file) if file.ra_header().is_some() => {
+                Err(input.at("ndio convert makes an NPY file of it, which can be joined"))
+            }
+            SourceArray::File(file) => Ok(*file),
             SourceArray::Objects(_) => Err(input.at("Python objects cannot be joined")),
         }
     };

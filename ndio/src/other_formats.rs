@@ -4,10 +4,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndarray_io::Error;
-use ndarray_io::error::{FileKind, Help};
+use ndarray_io::error::Help;
 use ndarray_io::header::Extent;
-use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Error, WriteOptions};
 use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
 use ndarray_io_formats::sparse::{MEMBER_NAMES, Sparse, SparseInfo};
 
@@ -93,7 +92,7 @@ pub(crate) fn convert_or_return_output(
     if arguments.compression.is_some() && !is_archive {
         return Err("--compression is for archives and RA files".into());
     }
-    let archive = NpzOptions::new().compression(compression_of(arguments.compression)?);
+    let archive = WriteOptions::new().compression(compression_of(arguments.compression)?);
     let options = crate::reading::options();
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
@@ -142,7 +141,7 @@ fn read_as_sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse,
             (matrix, false)
         }
         _ => {
-            let file = input.npy(&options)?;
+            let file = input.array(&options)?;
             if file.extent()? != Extent::Whole {
                 return Err("it has other arrays or bytes after the array, which would be left out".into());
             }
@@ -178,10 +177,10 @@ pub(crate) fn is_safetensors(input: &Input) -> bool {
     let error = ndarray_io::NpyReader::new(input.first_bytes()).err();
     let is_named = has_safetensors_extension(input.name());
     input.detected_format().is_none()
-        && match error.and_then(|error| error.help()) {
-            Some(Help::OtherFile(FileKind::Safetensors)) => true,
+        && match error.and_then(|error| error.help()).as_ref().map(Help::id) {
+            Some("file-safetensors") => true,
             // A download may have failed.
-            Some(Help::OtherFile(FileKind::Html | FileKind::GitLfs)) => false,
+            Some("file-html" | "file-git-lfs") => false,
             _ => is_named,
         }
 }

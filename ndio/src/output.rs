@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray_io::WriteOptions;
-use ndarray_io::file::{FileReplacement, replace_file_with};
+use ndarray_io::file::FileReplacement;
 
 use super::failure::{Failure, at};
 use super::input::{Input, temporary_file};
@@ -137,7 +137,7 @@ impl Output {
         let make = |file: &File| make(Sink::File(file)).map_err(named);
         match self.old {
             Some(old) => old.replace_with(make),
-            None => replace_file_with(path, &options, make),
+            None => options.replace_file(path, make),
         }
     }
 }

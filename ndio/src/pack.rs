@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::NpzUpdate;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::npz::{NpzMember, NpzOptions};
+use ndarray_io::npz::NpzMember;
+use ndarray_io::{NpzUpdate, WriteOptions};
 
 use super::failure::{Failure, at};
 use super::formats::{
@@ -68,7 +68,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.update {
         return update(arguments, compression);
     }
-    let options = NpzOptions::new().compression(compression_of(compression)?);
+    let options = WriteOptions::new().compression(compression_of(compression)?);
     let mut output = Output::new(&arguments.archive, arguments.force)?;
     let members = members_of(&arguments.files, |path| output.open_input(path))?;
     let mut progress = Progress::new();

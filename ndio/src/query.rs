@@ -38,9 +38,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         match input.format() {
             Format::Ra => {
                 let reader = input.ra_reader(&crate::reading::options())?;
+                let Some(header) = reader.ra_header() else {
+                    return Err(input.at("it has changed, and does not hold an RA array now"));
+                };
                 match arguments.form {
-                    Form::Page => write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?,
-                    Form::Julia => writeln!(out, "{}", julia_text(reader.ra_header(), &name.to_string()))?,
+                    Form::Page => write!(out, "{}", format::query(header, &name.to_string()))?,
+                    Form::Julia => writeln!(out, "{}", julia_text(header, &name.to_string()))?,
                 }
             }
             _ if arguments.form == Form::Julia => {
@@ -53,9 +56,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 return Err(input.at("a stack has no header of its own; ndio info shows it"));
             }
             _ => {
-                let mut reader =
-                    NpyReader::new_with(input.file()?, &crate::reading::options().allow_objects(true))
-                        .map_err(|error| error.at_path(input.name()))?;
+                let mut reader = crate::reading::options()
+                    .allow_objects(true)
+                    .reader(input.file()?)
+                    .map_err(|error| error.at_path(input.name()))?;
                 print_header(&name.to_string(), &reader, out)?;
                 // The array may be followed by any data, so errors are ignored.
                 while let Ok(true) = reader.next_array() {

@@ -116,7 +116,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                 } else {
                     let input = Input::open(&path)?;
                     if input.format() == Format::Npy
-                        && let Err(error) = input.npy(&crate::reading::options())?.check_end()
+                        && let Err(error) = input.array(&crate::reading::options())?.check_end()
                     {
                         report(&format!("only the first array is referred to: {error}").into());
                     }

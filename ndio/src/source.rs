@@ -10,7 +10,6 @@ use ndarray_io::bytes::InMemory;
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::npz::Method;
 use ndarray_io::options::DisplayOptions;
-use ndarray_io::ra::RaFile;
 use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadOptions};
 
 use super::failure::{Failure, is_broken_pipe, is_stdout_error};
@@ -27,8 +26,7 @@ pub(crate) struct Source {
 
 /// Where the elements are.
 pub(crate) enum SourceArray {
-    Npy(NpyFile),
-    Ra(RaFile),
+    File(Box<NpyFile>),
     /// Python objects, which are in memory.
     Objects(Box<DynArray>),
 }
@@ -48,11 +46,7 @@ impl Source {
     }
 
     pub(crate) fn npy(file: NpyFile, name: &Path) -> Self {
-        Self { name: name.to_owned(), array: SourceArray::Npy(file) }
-    }
-
-    pub(crate) fn ra(file: RaFile, name: &Path) -> Self {
-        Self { name: name.to_owned(), array: SourceArray::Ra(file) }
+        Self { name: name.to_owned(), array: SourceArray::File(Box::new(file)) }
     }
 
     pub(crate) fn objects(array: DynArray, name: &Path) -> Self {
@@ -68,8 +62,8 @@ impl Source {
         let name = input.name();
         Ok(match format {
             Format::Stack => Self::npy(input.stack(options)?.into_file(), name),
-            _ => match input.ra(options) {
-                Ok(file) => Self::ra(file, name),
+            _ => match input.array(options) {
+                Ok(file) => Self::npy(file, name),
                 // Compressed data cannot be read in parts.
                 Err(_) => {
                     let array = input.ra_reader(options)?.read();
@@ -84,7 +78,7 @@ impl Source {
         let shape = array.shape().to_vec();
         let header = Header::new(array.dtype().clone(), array.order(), shape.into())?;
         let bytes = with_header(&header, Arc::new(InMemory(ArrayBytes(array))), 0)?;
-        let file = NpyFile::from_source_with(bytes, &crate::reading::options())?;
+        let file = crate::reading::options().open_source(bytes)?;
         Ok(Self::npy(file.with_path(name), name))
     }
 
@@ -133,24 +127,21 @@ impl Source {
 
     pub(crate) fn dtype(&self) -> &DType {
         match &self.array {
-            SourceArray::Npy(file) => file.dtype(),
-            SourceArray::Ra(file) => file.dtype(),
+            SourceArray::File(file) => file.dtype(),
             SourceArray::Objects(array) => array.dtype(),
         }
     }
 
     pub(crate) fn order(&self) -> Order {
         match &self.array {
-            SourceArray::Npy(file) => file.order(),
-            SourceArray::Ra(file) => file.order(),
+            SourceArray::File(file) => file.order(),
             SourceArray::Objects(array) => array.order(),
         }
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
         match &self.array {
-            SourceArray::Npy(file) => file.shape(),
-            SourceArray::Ra(file) => file.shape(),
+            SourceArray::File(file) => file.shape(),
             SourceArray::Objects(array) => array.shape(),
         }
     }
@@ -176,8 +167,7 @@ impl Source {
 
     pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> ndarray_io::Result<DynArray> {
         let part = match &self.array {
-            SourceArray::Npy(file) => file.slice_any(slice),
-            SourceArray::Ra(file) => file.slice_any(slice),
+            SourceArray::File(file) => file.slice_any(slice),
             SourceArray::Objects(array) => array.slice(slice),
         };
         part.map_err(|error| self.name_error(error))
@@ -186,8 +176,7 @@ impl Source {
     /// Returns an error if the file is shorter than its header says: before memory is allocated for all of it.
     pub(crate) fn check_complete(&self) -> Result<(), Failure> {
         let checked = match &self.array {
-            SourceArray::Npy(file) => file.check_complete(),
-            SourceArray::Ra(file) => file.check_complete(),
+            SourceArray::File(file) => file.check_complete(),
             SourceArray::Objects(_) => Ok(()),
         };
         Ok(checked.map_err(|error| self.name_error(error))?)
@@ -203,8 +192,7 @@ impl Source {
     /// Visits the array in blocks.
     pub(crate) fn blocks(&self) -> Blocks<'_, DynArray> {
         match &self.array {
-            SourceArray::Npy(file) => file.blocks(),
-            SourceArray::Ra(file) => file.blocks(),
+            SourceArray::File(file) => file.blocks(),
             SourceArray::Objects(array) => array.blocks(),
         }
     }
@@ -216,10 +204,7 @@ impl Source {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         match &self.array {
-            SourceArray::Npy(file) => {
-                file.display_to(display_options, out).map_err(|error| self.name_error(error))?
-            }
-            SourceArray::Ra(file) => {
+            SourceArray::File(file) => {
                 file.display_to(display_options, out).map_err(|error| self.name_error(error))?
             }
             SourceArray::Objects(array) => write!(out, "{}", array.display_with(display_options))?,

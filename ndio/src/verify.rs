@@ -87,8 +87,8 @@ fn verify(
                 check(&Source::npy(part, &path), arguments)
             })
         }
-        Format::Ra => match input.ra(options) {
-            Ok(file) => check(&Source::ra(file, input.name()), arguments),
+        Format::Ra => match input.array(options) {
+            Ok(file) => check(&Source::npy(file, input.name()), arguments),
             // Compressed data is decompressed completely.
             Err(_) => Ok(input.ra_reader(options)?.read::<DynArray>()?.check()?),
         },
@@ -126,7 +126,7 @@ fn verify_npz(
         let source = Source::open_member(archive, index, input, true)?;
         match &source.array {
             // This reports what is wrong.
-            SourceArray::Npy(file) if file.extent()? != Extent::Whole => {
+            SourceArray::File(file) if file.npy_header().is_some() && file.extent()? != Extent::Whole => {
                 drop(archive.read::<DynArray>(index)?)
             }
             _ => check(&source, arguments)?,
@@ -161,7 +161,7 @@ fn check(source: &Source, arguments: &Arguments) -> Result<(), Failure> {
     }
     let all = source.byte_len();
     let mut progress = Progress::new();
-    source.blocks().bytes(BLOCK_BYTES).map(
+    source.blocks().bytes(BLOCK_BYTES).par_map(
         |block| {
             let bytes = block.array().bytes().len() as u64;
             block.array().check().map(|()| bytes).map_err(|error| block.located(error))

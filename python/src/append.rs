@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use ndarray_io::file::UncommittedRows;
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{DType, DynArray, NpyWriter, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -73,9 +73,9 @@ pub(crate) fn append(
     writing: WriteArgs,
 ) -> PyResult<Appender> {
     let surplus = match surplus {
-        "refuse" => UncommittedRows::Refuse,
-        "recover" => UncommittedRows::Recover,
-        "discard" => UncommittedRows::Discard,
+        "refuse" => Uncommitted::Refuse,
+        "recover" => Uncommitted::Recover,
+        "discard" => Uncommitted::Discard,
         _ => return Err(PyValueError::new_err("expected uncommitted='refuse', 'recover' or 'discard'")),
     };
     let new = match new {
@@ -85,8 +85,10 @@ pub(crate) fn append(
     let writer = run(py, 0, |_| {
         let options = writing.options(&CancelToken::default());
         match &new {
-            Some((dtype, row)) => NpyWriter::append_or_create_dyn(&path, dtype, row, surplus, &options),
-            None => NpyWriter::append_dyn(&path, surplus, &options),
+            Some((dtype, row)) => {
+                options.clone().uncommitted(surplus).append_or_create_dyn(&path, dtype, row)
+            }
+            None => options.clone().uncommitted(surplus).append_dyn(&path),
         }
     })?;
     let descr = writer.dtype().to_string();

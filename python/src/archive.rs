@@ -6,7 +6,7 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::array::{Array, OpenedArray};
+use crate::array::Array;
 use crate::load::objects_from_bytes;
 use crate::memory::fill_array;
 use crate::options::ReadArgs;
@@ -90,7 +90,7 @@ impl Archive {
             .get(index)
             .filter(|member| !is_stored(member))
             .map_or(0, |member| member.size());
-        Ok(Array::new(OpenedArray::Npy(file), self.reading.clone()).with_max_read_bytes(max_read_bytes))
+        Ok(Array::new(file, self.reading.clone()).with_max_read_bytes(max_read_bytes))
     }
 
     /// Checks all members; returns what was found that is not an error.

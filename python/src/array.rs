@@ -2,8 +2,7 @@
 
 use ndarray::SliceInfoElem;
 use ndarray_io::header::Order;
-use ndarray_io::ra::RaFile;
-use ndarray_io::{DynArray, NpyFile, Result};
+use ndarray_io::{DynArray, NpyFile};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,25 +15,10 @@ use crate::work::run;
 /// An opened array.
 #[pyclass(frozen, module = "ndarray_io._native")]
 pub(crate) struct Array {
-    file: OpenedArray,
+    file: NpyFile,
     reading: ReadArgs,
     /// How many bytes a read of a part may look at, if that is more than it returns.
     max_read_bytes: u64,
-}
-
-pub(crate) enum OpenedArray {
-    Npy(NpyFile),
-    Ra(RaFile),
-}
-
-/// Calls a method of a file of either format.
-macro_rules! with_file {
-    ($opened:expr, $file:ident => $call:expr) => {
-        match $opened {
-            OpenedArray::Npy($file) => $call,
-            OpenedArray::Ra($file) => $call,
-        }
-    };
 }
 
 /// One axis of a slice: an index, or the first and the last position and the step, which may be negative.
@@ -60,7 +44,7 @@ impl AxisSlice {
 }
 
 impl Array {
-    pub(crate) fn new(file: OpenedArray, reading: ReadArgs) -> Self {
+    pub(crate) fn new(file: NpyFile, reading: ReadArgs) -> Self {
         Self { file, reading, max_read_bytes: 0 }
     }
 
@@ -71,7 +55,7 @@ impl Array {
 
     /// Reads all of it into a new array.
     pub(crate) fn read<'py>(&self, py: Python<'py>, make: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let shape = with_file!(&self.file, file => file.shape()).to_vec();
+        let shape = self.file.shape().to_vec();
         let new = make.call1((shape, self.descr(), self.fortran_order(), py.None()))?;
         self.read_into(py, new.cast::<PyUntypedArray>()?, None)?;
         Ok(new)
@@ -82,31 +66,31 @@ impl Array {
 impl Array {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, with_file!(&self.file, file => file.shape()))
+        PyTuple::new(py, self.file.shape())
     }
 
     /// The dtype as in a header of NPY.
     #[getter]
     fn descr(&self) -> String {
-        with_file!(&self.file, file => file.dtype().to_string())
+        self.file.dtype().to_string()
     }
 
     #[getter]
     fn fortran_order(&self) -> bool {
-        with_file!(&self.file, file => file.order()) == Order::Fortran
+        self.file.order() == Order::Fortran
     }
 
     /// The position of the elements in the file if they are stored there as they are: for maps.
     fn offset_in_file(&self, py: Python<'_>) -> PyResult<u64> {
-        match &self.file {
-            OpenedArray::Npy(file) => Ok(file.offset_in_source()),
-            OpenedArray::Ra(file) => run(py, 0, |_| file.check_complete()).map(|()| file.offset_in_source()),
+        if self.file.ra_header().is_some() {
+            run(py, 0, |_| self.file.check_complete())?;
         }
+        Ok(self.file.offset_in_source())
     }
 
     /// Whether the file has more bytes than the array.
     fn has_grown(&self, py: Python<'_>) -> PyResult<bool> {
-        let extent = run(py, 0, |_| with_file!(&self.file, file => file.extent()))?;
+        let extent = run(py, 0, |_| self.file.extent())?;
         Ok(extent.trailing().is_some_and(|bytes| bytes > 0))
     }
 
@@ -123,13 +107,11 @@ impl Array {
         fill_array(into, |memory| {
             run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
-                with_file!(&self.file, file => {
-                    let file = file.with_options(&options);
-                    match &slice {
-                        Some(slice) => file.slice_into_bytes::<&[SliceInfoElem]>(slice, memory, None),
-                        None => file.read_into_bytes(memory, None),
-                    }
-                })
+                let file = self.file.with_options(&options);
+                match &slice {
+                    Some(slice) => file.slice_into_bytes::<&[SliceInfoElem]>(slice, memory, None),
+                    None => file.read_into_bytes(memory, None),
+                }
             })
         })?
     }
@@ -145,10 +127,7 @@ impl Array {
         fill_array(into, |memory| {
             run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
-                let taken: Result<DynArray> = with_file!(&self.file, file => {
-                    file.with_options(&options).take(axis, &indices)
-                });
-                let taken = taken?;
+                let taken: DynArray = self.file.with_options(&options).take(axis, &indices)?;
                 if !self.reading.allow_invalid {
                     taken.check()?;
                 }

@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
 use ndarray_io::Error;
-use ndarray_io::error::{ErrorKind, Help, LimitKind, escape_invisible};
+use ndarray_io::error::{ErrorKind, LimitKind, escape_invisible};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -41,8 +41,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::InvalidElement(_) => {
             Some("take the elements as they are, as NumPy does: verify=False".to_owned())
         }
-        ErrorKind::Objects { .. } => help_text(&Help::AllowObjects),
-        _ => error.help().and_then(|help| help_text(&help)),
+        ErrorKind::Objects { .. } => help_text("allow-objects", error.kind()),
+        _ => error.help().and_then(|help| help_text(help.id(), error.kind())),
     };
     let made = make.call1(
         py,
@@ -60,20 +60,21 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 }
 
 /// Returns what to do about an error in the words of this package; `None` if there is nothing that its functions can do.
-fn help_text(help: &Help) -> Option<String> {
-    let text = match help {
-        Help::AllowObjects => {
+fn help_text(id: &str, kind: &ErrorKind) -> Option<String> {
+    let text = match id {
+        "allow-objects" => {
             "load it with allow_pickle=True: Python objects are read as data, and nothing is executed"
         }
-        Help::Map => "map the file: load it with mmap_mode='r'",
-        Help::Password => "pass the right password: password=...",
-        Help::FinishArchive => "copy all of the file: its end is missing",
-        Help::ReplaceMember => "give it another name, or set it in update()",
-        Help::Replace => "leave create_new=True out to replace it",
-        Help::WaitForLock => "another writer has it open: try again later",
-        Help::DropTrailing => "load the arrays one after the other from a file object",
-        Help::RaiseLimit(kind) => {
-            let name = match kind {
+        "map" => "map the file: load it with mmap_mode='r'",
+        "password" => "pass the right password: password=...",
+        "finish-archive" => "copy all of the file: its end is missing",
+        "replace-member" => "give it another name, or set it in update()",
+        "replace" => "leave create_new=True out to replace it",
+        "wait-for-lock" => "another writer has it open: try again later",
+        "drop-trailing" => "load the arrays one after the other from a file object",
+        "raise-limit" => {
+            let ErrorKind::Limit { limit_kind, .. } = kind else { return None };
+            let name = match limit_kind {
                 LimitKind::HeaderBytes => "header",
                 LimitKind::PayloadBytes => "payload",
                 LimitKind::Objects => "objects",

@@ -6,13 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
-use ndarray_io::dask::NpyStack;
 use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::Order;
-use ndarray_io::object::Pickle;
-use ndarray_io::ra::RaFile;
-use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile, Result, npy};
+use ndarray_io::{DynArray, Error, NpyFile, NpzFile, Result, npy};
 use ndarray_io_formats::scan::KnownFormats;
 use ndarray_io_store::Remote;
 use numpy::PyUntypedArray;
@@ -21,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::archive::Archive;
-use crate::array::{Array, OpenedArray};
+use crate::array::Array;
 use crate::error::to_py_err;
 use crate::memory::fill_array;
 use crate::objects::{pickle_to_python, to_python};
@@ -103,13 +99,11 @@ pub(crate) fn load<'py>(
     let locate = |error: Error| error.at_path(&path);
     match kind {
         InputKind::Archive => open_archive(py, NpzSource::File(file, path), reading),
-        InputKind::Ra => {
-            Array::new(OpenedArray::Ra(open_array_file(py, file, &path, &reading)?), reading).read(py, make)
-        }
+        InputKind::Ra => Array::new(open_array_file(py, file, &path, &reading)?, reading).read(py, make),
         InputKind::Npy => {
             let second_handle = file.try_clone();
-            match run(py, 0, |_| Ok(NpyFile::new_with(file, &reading.options(&CancelToken::default()))))? {
-                Ok(file) => Array::new(OpenedArray::Npy(file.with_path(path)), reading).read(py, make),
+            match run(py, 0, |_| Ok(reading.options(&CancelToken::default()).open_file(file)))? {
+                Ok(file) => Array::new(file.with_path(path), reading).read(py, make),
                 // Objects have no parts: they are read as a whole.
                 Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
                     let bytes = run(py, 0, |_| Ok(read_whole(second_handle?)?))?;
@@ -140,7 +134,7 @@ fn fetch_pickled_objects(py: Python<'_>, url: &str, reading: &ReadArgs) -> PyRes
         let (first, _) = remote.first_bytes()?;
         let has_objects = match InputKind::of(&first[..first.len().min(8)], reading) {
             InputKind::Pickle => true,
-            InputKind::Npy => match remote.open_npy_with(&reading.options(cancel)) {
+            InputKind::Npy => match remote.open_array_with(&reading.options(cancel)) {
                 Err(error) => matches!(error.kind(), ErrorKind::Objects { .. }),
                 Ok(_) => false,
             },
@@ -163,9 +157,7 @@ fn pickle_from_bytes<'py>(
     make: &Bound<'py, PyAny>,
     reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let pickle = run(py, u64::MAX, |cancel| {
-        Pickle::from_bytes_with(bytes, &reading.options(cancel)).map_err(&locate)
-    })?;
+    let pickle = run(py, u64::MAX, |cancel| reading.options(cancel).unpickle(bytes).map_err(&locate))?;
     pickle_to_python(py, &pickle, make, reading)
 }
 
@@ -180,7 +172,7 @@ pub(crate) fn objects_from_bytes<'py>(
     reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = run(py, u64::MAX, |cancel| {
-        let read = NpyReader::new_with(bytes, &reading.options(cancel)).and_then(|mut reader| reader.read());
+        let read = reading.options(cancel).reader(bytes).and_then(|mut reader| reader.read());
         match read {
             Ok(array) => Ok(Some(array)),
             Err(error) if is_pickle_of_other_object(&error) => Ok(None),
@@ -210,14 +202,9 @@ fn pickle_after_header(bytes: &[u8]) -> Result<&[u8]> {
 }
 
 /// Opens a file of one array.
-fn open_array_file<F: ArrayFormat>(
-    py: Python<'_>,
-    file: File,
-    path: &Path,
-    reading: &ReadArgs,
-) -> PyResult<ArrayFile<F>> {
+fn open_array_file(py: Python<'_>, file: File, path: &Path, reading: &ReadArgs) -> PyResult<NpyFile> {
     run(py, 0, |_| {
-        let file = ArrayFile::new_with(file, &reading.options(&CancelToken::default()));
+        let file = reading.options(&CancelToken::default()).open_file(file);
         file.map(|file| file.with_path(path)).map_err(|error| error.at_path(path))
     })
 }
@@ -232,11 +219,11 @@ fn open_archive<'py>(py: Python<'py>, source: NpzSource, reading: ReadArgs) -> P
     let file = run(py, 0, |_| {
         let options = reading.options(&CancelToken::default());
         match source {
-            NpzSource::File(file, path) => match NpzFile::new_with(file, &options) {
+            NpzSource::File(file, path) => match options.open_npz_file(file) {
                 Ok(file) => Ok(file.with_path(path)),
                 Err(error) => Err(error.at_path(&path)),
             },
-            NpzSource::Bytes(source) => NpzFile::from_source_with(source, &options),
+            NpzSource::Bytes(source) => options.open_npz_source(source),
         }
     })?;
     Ok(Archive { file, reading }.into_pyobject(py)?.into_any())
@@ -250,7 +237,7 @@ pub(crate) fn url_of(path: &Path) -> Option<&str> {
 /// Opens an object in a store or on a web server.
 fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
     enum StoreObject {
-        Array(Box<OpenedArray>),
+        Array(Box<NpyFile>),
         Archive(NpzFile),
     }
     let object = run(py, u64::MAX, |cancel| {
@@ -258,8 +245,7 @@ fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Boun
         let (first, _) = remote.first_bytes()?;
         Ok(match InputKind::of(&first[..first.len().min(8)], &ReadArgs::default()) {
             InputKind::Archive => StoreObject::Archive(remote.open_npz_with(&options)?),
-            InputKind::Ra => StoreObject::Array(Box::new(OpenedArray::Ra(remote.open_ra_with(&options)?))),
-            _ => StoreObject::Array(Box::new(OpenedArray::Npy(remote.open_npy_with(&options)?))),
+            _ => StoreObject::Array(Box::new(remote.open_array_with(&options)?)),
         })
     })?;
     match object {
@@ -278,14 +264,13 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: ReadArgs) -> PyResult
         return open_url(py, url, reading);
     }
     if path.is_dir() {
-        let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&CancelToken::default())))?;
-        return Ok(Array::new(OpenedArray::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());
+        let stack = run(py, 0, |_| reading.options(&CancelToken::default()).open_stack(&path))?;
+        return Ok(Array::new(stack.into_file(), reading).into_pyobject(py)?.into_any());
     }
     let (file, kind) = open_with_kind(py, &path, &reading)?;
     let array = match kind {
         InputKind::Archive => return open_archive(py, NpzSource::File(file, path), reading),
-        InputKind::Ra => OpenedArray::Ra(open_array_file(py, file, &path, &reading)?),
-        _ => OpenedArray::Npy(open_array_file(py, file, &path, &reading)?),
+        _ => open_array_file(py, file, &path, &reading)?,
     };
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
@@ -313,8 +298,7 @@ pub(crate) fn open_source<'py>(
     let options = reading.options(&CancelToken::default());
     let array = match kind {
         InputKind::Archive => return open_archive(py, NpzSource::Bytes(source), reading),
-        InputKind::Ra => OpenedArray::Ra(run(py, 0, |_| RaFile::from_source_with(source, &options))?),
-        _ => OpenedArray::Npy(run(py, 0, |_| NpyFile::from_source_with(source, &options))?),
+        _ => run(py, 0, |_| options.open_source(source))?,
     };
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
@@ -330,7 +314,7 @@ pub(crate) fn load_stream<'py>(
     let options = reading.options(&CancelToken::default());
     let bytes_read = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
     let recorded = RecordingStream { stream: FileObject(stream), bytes_read: Arc::clone(&bytes_read) };
-    let mut reader = run_in_this_thread(py, || NpyReader::new_with(recorded, &options))?;
+    let mut reader = run_in_this_thread(py, || options.reader(recorded))?;
     if reader.dtype().has_object() {
         // Another array may follow: only the reader knows where this one ends.
         let array = run_in_this_thread(py, || match reader.read::<DynArray>() {

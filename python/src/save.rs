@@ -7,14 +7,9 @@ use std::path::PathBuf;
 use ndarray_io::convert::{
     Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
 };
-use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::npy::{self, Version, write_npy_with};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::ra::{RaOptions, WriteRaExt, write_ra_with};
-use ndarray_io::{
-    Casting, Compression, DType, Limits, NpzUpdate, NpzWriter, Result, WriteNpyExt, WriteOptions,
-};
+use ndarray_io::npy::{self, Version};
+use ndarray_io::{Casting, Compression, DType, Limits, Result, WriteOptions};
 use ndarray_io_store::{Upload, UploadOptions};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
@@ -126,24 +121,23 @@ impl WriteArgs {
         self.options(cancel).sync(false).create_new(false)
     }
 
-    fn archive_options(&self) -> PyResult<NpzOptions> {
-        let compression = match &self.compression {
-            None => Compression::Stored,
+    fn archive_compression(&self) -> PyResult<Compression> {
+        match &self.compression {
+            None => Ok(Compression::Stored),
             Some((name, level)) => match (name.as_str(), level) {
-                ("stored", None) => Compression::Stored,
-                ("deflate", level @ (None | Some(0..=9))) => Compression::Deflated(level.unwrap_or(6)),
-                ("zstd", level @ (None | Some(1..=22))) => Compression::Zstd(level.unwrap_or(3) as i32),
+                ("stored", None) => Ok(Compression::Stored),
+                ("deflate", level @ (None | Some(0..=9))) => Ok(Compression::Deflated(level.unwrap_or(6))),
+                ("zstd", level @ (None | Some(1..=22))) => Ok(Compression::Zstd(level.unwrap_or(3) as i32)),
                 ("stored" | "deflate" | "zstd", _) => {
                     let text = "expected a level of 0 to 9 for deflate, and of 1 to 22 for zstd";
-                    return Err(PyValueError::new_err(text));
+                    Err(PyValueError::new_err(text))
                 }
                 (name, _) => {
                     let text = format!("expected compression 'stored', 'deflate' or 'zstd', found {name:?}");
-                    return Err(PyValueError::new_err(text));
+                    Err(PyValueError::new_err(text))
                 }
             },
-        };
-        Ok(NpzOptions::new().compression(compression))
+        }
     }
 }
 
@@ -162,14 +156,14 @@ pub(crate) fn save(
         if let Some(url) = url {
             let options = writing.upload_options(cancel);
             return writing.upload(url, lent.bytes, |upload| match is_ra {
-                true => lent.view.write_ra_with(upload, &RaOptions::new().write_options(options)),
-                false => lent.view.write_npy_with(upload, &options),
+                true => options.write_ra_to(upload, &lent.view),
+                false => options.write_to(upload, &lent.view),
             });
         }
         let options = writing.options(cancel);
         match is_ra {
-            true => write_ra_with(&path, &lent.view, &RaOptions::new().write_options(options)),
-            false => write_npy_with(&path, &lent.view, &options),
+            true => options.write_ra(&path, &lent.view),
+            false => options.write_npy(&path, &lent.view),
         }
     })
 }
@@ -183,9 +177,7 @@ pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: W
         });
     }
     run(py, 0, |_| {
-        replace_file_with(&path, &writing.options(&CancelToken::default()), |file| {
-            Ok((&*file).write_all(bytes)?)
-        })
+        writing.options(&CancelToken::default()).replace_file(&path, |file| Ok((&*file).write_all(bytes)?))
     })
 }
 
@@ -199,7 +191,7 @@ pub(crate) fn save_stream(
 ) -> PyResult<()> {
     let lent = array.lent()?;
     run_in_this_thread(py, || {
-        lent.view.write_npy_with(FileObject(stream), &writing.options(&CancelToken::default()))
+        writing.options(&CancelToken::default()).write_to(FileObject(stream), &lent.view)
     })
 }
 
@@ -218,8 +210,8 @@ impl<'a> NamedArrays<'a> {
     }
 
     /// Writes an archive, and returns the writer.
-    fn write<W: Write>(&self, writer: W, options: &NpzOptions) -> Result<W> {
-        let mut writer = NpzWriter::new_with(writer, options);
+    fn write<W: Write>(&self, writer: W, options: &WriteOptions) -> Result<W> {
+        let mut writer = options.npz_writer(writer)?;
         for (name, array) in &self.arrays {
             match array {
                 ArrayToWrite::LentArray(lent) => writer.add_array(name, &lent.view)?,
@@ -246,17 +238,16 @@ pub(crate) fn save_archive(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let named = NamedArrays::of(&arrays)?;
-    let options = writing.archive_options()?;
+    let compression = writing.archive_compression()?;
     let url = url_of(&path);
     let bytes = if url.is_some() { u64::MAX } else { named.bytes.saturating_mul(COMPRESSION_COST) };
     run(py, bytes, |cancel| {
         if let Some(url) = url {
-            let options = options.clone().write_options(writing.upload_options(cancel));
+            let options = writing.upload_options(cancel).compression(compression);
             return writing.upload(url, named.bytes, |upload| named.write(upload, &options).map(drop));
         }
-        let writing = writing.options(cancel);
-        let options = options.clone().write_options(writing.clone());
-        replace_file_with(&path, &writing, |file| named.write(file, &options).map(drop))
+        let options = writing.options(cancel).compression(compression);
+        options.replace_file(&path, |file| named.write(file, &options.content_options()).map(drop))
     })
 }
 
@@ -269,7 +260,7 @@ pub(crate) fn save_archive_stream(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let named = NamedArrays::of(&arrays)?;
-    let options = writing.archive_options()?.write_options(writing.options(&CancelToken::default()));
+    let options = writing.options(&CancelToken::default()).compression(writing.archive_compression()?);
     run_in_this_thread(py, || {
         let mut writer = named.write(BufferedStream::new(FileObject(stream)), &options)?;
         Ok(writer.flush()?)
@@ -287,10 +278,10 @@ pub(crate) fn update(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let (added, replaced) = (NamedArrays::of(&added)?, NamedArrays::of(&replaced)?);
-    let options = writing.archive_options()?;
+    let compression = writing.archive_compression()?;
     run(py, u64::MAX, |cancel| {
-        let options = options.clone().write_options(writing.options(cancel));
-        let mut update = NpzUpdate::open_with(&path, &options)?;
+        let options = writing.options(cancel).compression(compression);
+        let mut update = options.update_npz(&path)?;
         for name in &removed {
             update = update.remove(name.as_str())?;
         }

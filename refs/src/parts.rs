@@ -6,9 +6,8 @@ use std::sync::Arc;
 use ndarray::Dimension;
 use ndarray_io::bytes::{ReadAt, fill_at};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{Header, Order};
-use ndarray_io::{DType, Error, Result};
+use ndarray_io::{DType, Error, NpyFile, Result};
 
 use crate::grid::{ChunkLocation, ChunkRequest, Grid, Layout};
 use crate::meta::{self, ArrayMetadata};
@@ -37,9 +36,9 @@ pub(crate) struct ReferencedPart {
 
 impl ReferencedPart {
     /// Creates a part from a file, and the source that it was opened from.
-    pub(crate) fn new<F: ArrayFormat>(
+    pub(crate) fn new(
         path: &Path,
-        file: &ArrayFile<F>,
+        file: &NpyFile,
         source: Arc<dyn ReadAt>,
         location: String,
     ) -> Result<Self> {
@@ -232,7 +231,7 @@ fn checked_chunk_count(others: usize, counts: &[usize]) -> Result<usize> {
 }
 
 /// Returns the header of a file's array.
-pub(crate) fn header_of<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Header> {
+pub(crate) fn header_of(file: &NpyFile) -> Result<Header> {
     Header::new(file.dtype().clone(), file.order(), file.shape().into())
 }
 

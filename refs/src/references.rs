@@ -11,10 +11,8 @@ use serde_json::Value;
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{AxisIndex, Header, Order};
 use ndarray_io::npz::Method;
-use ndarray_io::ra::RaFile;
 use ndarray_io::{Error, NpyFile, NpzFile, Result};
 
 use crate::meta::ZarrFormat;
@@ -158,29 +156,25 @@ impl References {
     ) -> Result<()> {
         match &first_bytes(&*source)? {
             b"PK" => self.add_archive(
-                &NpzFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path),
+                &options.read.open_npz_source(Arc::clone(&source))?.with_path(path),
                 path,
                 source,
                 &location,
                 options,
             ),
             _ if options.member.is_some() => Err(not_an_archive()),
-            b"ra" | b"ya" => {
-                let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
-                self.add_file(path, &array_name(path, options)?, file, source, location, options)
-            }
             _ => {
-                let file = NpyFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
+                let file = options.read.open_source(Arc::clone(&source))?.with_path(path);
                 self.add_file(path, &array_name(path, options)?, file, source, location, options)
             }
         }
     }
 
-    fn add_file<F: ArrayFormat>(
+    fn add_file(
         &mut self,
         path: &Path,
         name: &str,
-        file: ArrayFile<F>,
+        file: NpyFile,
         source: Arc<dyn ReadAt>,
         location: String,
         options: &RefOptions,
@@ -316,12 +310,8 @@ impl References {
                     b"PK" => {
                         Err(ErrorKind::bad_option("an archive cannot be part of a concatenated array").into())
                     }
-                    b"ra" | b"ya" => {
-                        let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?;
-                        ReferencedPart::new(path, &file, source, location)
-                    }
                     _ => {
-                        let file = NpyFile::from_source_with(Arc::clone(&source), &options.read)?;
+                        let file = options.read.open_source(Arc::clone(&source))?;
                         ReferencedPart::new(path, &file, source, location)
                     }
                 }

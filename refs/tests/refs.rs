@@ -5,8 +5,7 @@ use std::path::Path;
 
 use ndarray::{Array1, Array2, arr0, arr1};
 use ndarray_io::error::{CopyReason, ErrorKind, WantedShape};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Compression, NpzWriter, Result, write_npy, write_npz};
+use ndarray_io::{Compression, Result, WriteOptions, write_npy, write_npz};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use serde_json::{Value, json};
 
@@ -92,8 +91,8 @@ fn stored_members_are_referenced_and_compressed_ones_refused() {
     let refs = refs_of(&references_of(&path, &RefOptions::new().member("group/two").name("two")).unwrap());
     assert!(refs.get("two/0").is_some() && refs.get("one/0").is_none());
 
-    let options = NpzOptions::new().compression(Compression::deflated());
-    let mut archive = NpzWriter::new_with(fs::File::create(&path).unwrap(), &options);
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
+    let mut archive = options.npz_writer(fs::File::create(&path).unwrap()).unwrap();
     archive.add("z", &Array1::<u8>::zeros(1000)).unwrap();
     archive.finish().unwrap();
     let error = references_of(&path, &RefOptions::new()).unwrap_err();

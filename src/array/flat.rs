@@ -9,7 +9,7 @@ use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
 use crate::elements::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
-use crate::io::{Npy, PayloadRef, Ra, ReadArray};
+use crate::io::{Expected, PayloadRef, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 
@@ -210,16 +210,12 @@ impl<T: ReadableElement> ReadArray for FlatArray<T> {
 }
 
 impl<'a, T: ViewElement> ViewNpyExt<'a> for FlatView<'a, T> {
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        view::<T, IxDyn, Npy>(bytes, options)?.try_into()
+    fn view_file(bytes: &'a [u8], expected: Expected, options: &ReadOptions) -> Result<Self> {
+        view::<T, IxDyn>(bytes, expected, options)?.try_into()
     }
 }
 
-impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        view::<T, IxDyn, Ra>(bytes, options)?.try_into()
-    }
-}
+impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {}
 
 /// Implements writing for types that are an `ndarray` view in another form.
 macro_rules! written {

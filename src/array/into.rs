@@ -4,7 +4,6 @@ use std::io::Read;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::private::Sealed;
 use super::{shape_of, with_inner_axes_grouped};
 use crate::elements::{self, ReadableElement};
 use crate::error::{ErrorKind, Result, WantedShape};
@@ -13,22 +12,8 @@ use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source, Target};
 
-/// Reads NPY files into existing arrays and views, without allocating new arrays.
-///
-/// ```
-/// use ndarray::{arr2, s, Array2};
-/// use ndarray_io::{ReadNpyIntoExt, WriteNpyExt};
-///
-/// let mut file = Vec::new();
-/// arr2(&[[1, 2], [3, 4]]).write_npy(&mut file)?;
-///
-/// let mut image = Array2::<i32>::zeros((2, 4));
-/// image.slice_mut(s![.., ..;2]).read_npy_into(&file[..])?;
-/// assert_eq!(image, arr2(&[[1, 0, 2, 0], [3, 0, 4, 0]]));
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
-pub trait ReadNpyIntoExt: Sealed {
-    /// Reads exactly one array of the same shape as `self`; the strides may differ.
+impl ReadOptions {
+    /// Reads exactly one NPY array from a reader into an existing array or view of the same shape; the strides may differ.
     ///
     /// Bytes after the array are left in the reader.
     ///
@@ -40,39 +25,32 @@ pub trait ReadNpyIntoExt: Sealed {
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the file has a different shape.
     /// - Another [mismatch](crate::Error::is_mismatch) if its elements have a different type.
     ///
-    /// After an error while the elements are being read, such as truncation, some elements of `self` may have
+    /// After an error while the elements are being read, such as truncation, some elements of the array may have
     /// been overwritten.
-    fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
-        self.read_npy_into_with(reader, &ReadOptions::new())
-    }
-
-    /// Reads exactly one array, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`read_npy_into`](Self::read_npy_into).
     ///
     /// # Examples
     ///
     /// ```
-    /// # use ndarray::{arr1, Array1};
-    /// # use ndarray_io::{Casting, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
-    /// # let mut file = Vec::new();
-    /// # arr1(&[1u8, 2]).write_npy(&mut file)?;
-    /// let mut row = Array1::<f64>::zeros(2);
-    /// row.read_npy_into_with(&file[..], &ReadOptions::new().casting(Casting::Safe))?;
-    /// # assert_eq!(row, arr1(&[1.0, 2.0]));
+    /// use ndarray::{Array2, arr2, s};
+    /// use ndarray_io::{ReadOptions, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr2(&[[1, 2], [3, 4]]).write_npy(&mut file)?;
+    ///
+    /// let mut image = Array2::<i32>::zeros((2, 4));
+    /// ReadOptions::new().read_into(&file[..], &mut image.slice_mut(s![.., ..;2]))?;
+    /// assert_eq!(image, arr2(&[[1, 0, 2, 0], [3, 0, 4, 0]]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_into_with<R: Read>(&mut self, reader: R, options: &ReadOptions) -> Result<()>;
-}
-
-impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
-    fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
-        options.refuse_trailing_check()?;
+    pub fn read_into<A: ReadableElement, D: Dimension>(
+        &self,
+        mut reader: impl Read,
+        array: &mut ArrayRef<A, D>,
+    ) -> Result<()> {
+        self.refuse_trailing_check()?;
         let mut source = Source::of(&mut reader);
-        let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;
-        let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
+        let (found, _) = io::read_npy_header(&mut source, self)?;
+        let result = read_into(array, Payload { source: &mut source, header: &found.header, options: self });
         // Also after an error, so that the position of a file is where reading stopped.
         source.sync_file_position()?;
         result
@@ -95,6 +73,7 @@ fn fill_array<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let Payload { source, header, options } = payload;
+    let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
     let shape = shape_of(&array.raw_dim());
     if *header.shape_ref() != shape {
         return Err(ErrorKind::ShapeMismatch {
@@ -103,7 +82,6 @@ fn fill_array<A: ReadableElement, D: Dimension>(
         }
         .into());
     }
-    let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.
     let mut view = array.view_mut();
     if header.order() == Order::Fortran {

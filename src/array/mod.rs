@@ -18,7 +18,6 @@ use ndarray::{Axis, Dimension, IntoDimension};
 
 pub use flat::{FlatArray, FlatView};
 pub(crate) use grouped::{group_inner_axes, with_inner_axes_grouped};
-pub use into::ReadNpyIntoExt;
 pub(crate) use into::read_into;
 pub(crate) use ra::store_ra;
 pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};

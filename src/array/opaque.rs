@@ -73,7 +73,7 @@ fn opaque_payload_round_trips_in_any_layout() {
     let mut file = Vec::new();
     words.write_npy(&mut file).unwrap();
     let mut into = ndarray::Array2::<Word>::default((2, 2));
-    super::ReadNpyIntoExt::read_npy_into(&mut *into.slice_mut(ndarray::s![.., ..;-1]), &file[..]).unwrap();
+    crate::ReadOptions::new().read_into(&file[..], &mut into.slice_mut(ndarray::s![.., ..;-1])).unwrap();
     assert_eq!(into[[1, 0]], Word("d".into()));
     file.truncate(file.len() - 4);
     assert!(ArrayD::<Word>::read_npy(&file[..]).is_err());

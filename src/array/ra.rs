@@ -5,13 +5,13 @@ use std::io::{Read, Write};
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dimension};
 
 use super::private::Sealed;
-use super::view::{view, view_mut};
+use super::view::{ViewMutNpyExt, ViewNpyExt};
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use crate::elements::{ViewElement, ViewMutElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{Ra, RaReader, ReadArray, change};
-use crate::options::{RaOptions, ReadOptions, Trailing};
+use crate::io::{Expected, NpyReader, ReadArray, change};
+use crate::options::{Compression, ReadOptions, Trailing, Verb, WriteOptions};
 use crate::ra_format::RaHeader;
 use crate::transfer::Sink;
 
@@ -38,23 +38,14 @@ use crate::transfer::Sink;
 pub trait ReadRaExt: ReadArray + Sealed {
     /// Reads one array, and leaves the bytes after it in the reader.
     ///
-    /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
+    /// To read the trailing bytes, use an [`NpyReader`] and its [`trailing`](NpyReader::trailing).
     ///
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     fn read_ra<R: Read>(reader: R) -> Result<Self> {
-        Self::read_ra_with(reader, &ReadOptions::new())
-    }
-
-    /// Reads one array, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`read_ra`](Self::read_ra).
-    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
-        RaReader::new_with(reader, options)?.read()
+        ReadOptions::new().read_ra_from(reader)
     }
 }
 
@@ -62,10 +53,10 @@ pub trait ReadRaExt: ReadArray + Sealed {
 ///
 /// The trait is implemented for the types that implement [`WriteNpyExt`](crate::WriteNpyExt). The file has the
 /// shape of the array; the elements of an array in C order are transposed while they are written, unless
-/// [`RaOptions::reversed`] is set.
+/// [`WriteOptions::order`] is `C`: then readers see the axes in reverse.
 ///
 /// RA can represent integers, floats, complex numbers, raw bytes and structs, and, with
-/// [`RaOptions::eltype_5`], `bool`. It cannot represent text or times.
+/// [`WriteOptions::ra_bools`], `bool`. It cannot represent text or times.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -89,29 +80,7 @@ pub trait WriteRaExt: WriteArray {
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
-        self.write_ra_with(writer, &RaOptions::new())
-    }
-
-    /// Writes the array with options, and flushes the writer.
-    ///
-    /// # Errors
-    ///
-    /// As for [`write_ra`](Self::write_ra). [`BadOption`](crate::error::ErrorKind::BadOption) is also
-    /// returned for [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options
-    /// request a sync of a writer that is neither a `File` nor a `BufWriter<File>`.
-    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
-        let trailing = match options.get_trailing() {
-            Trailing::Protect => &[],
-            Trailing::Write(bytes) => &bytes[..],
-            Trailing::Keep => {
-                let reason = "a writer has no trailing bytes to keep".into();
-                return Err(ErrorKind::BadOption { reason }.into());
-            }
-        };
-        // Checked first, so that a writer that cannot be synced receives nothing.
-        change::check_can_sync(&mut writer, &options.element_options())?;
-        store_ra(&self, &mut writer, trailing, options)?;
-        change::sync_writer(&mut writer, &options.element_options())
+        WriteOptions::new().write_ra_to(writer, self)
     }
 }
 
@@ -126,7 +95,7 @@ pub trait WriteRaExt: WriteArray {
 /// assert_eq!(ArrayView1::<u8>::view_ra(&bytes)?, arr1(&[1, 2, 3]));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub trait ViewRaExt<'a>: Sized + Sealed {
+pub trait ViewRaExt<'a>: ViewNpyExt<'a> {
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -137,15 +106,8 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_ra(bytes: &'a [u8]) -> Result<Self> {
-        Self::view_ra_with(bytes, &ReadOptions::new())
+        ReadOptions::new().view_ra(bytes)
     }
-
-    /// Views an entire file, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`view_ra`](Self::view_ra).
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
 }
 
 /// Views the bytes of an RA file as a mutable array, to change them in place.
@@ -160,7 +122,7 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 /// assert_eq!(Array1::<u8>::read_ra(&bytes[..])?, arr1(&[1, 20, 3]));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub trait ViewMutRaExt<'a>: Sized + Sealed {
+pub trait ViewMutRaExt<'a>: ViewMutNpyExt<'a> {
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -171,29 +133,64 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
-        Self::view_mut_ra_with(bytes, &ReadOptions::new())
+        ReadOptions::new().view_mut_ra(bytes)
     }
-
-    /// Views an entire file, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`view_mut_ra`](Self::view_mut_ra).
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
 }
 
 impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> where Self: ReadArray {}
 impl<S: Data, D: Dimension> WriteRaExt for ArrayBase<S, D> where Self: WriteArray {}
 impl<A, D: Dimension> WriteRaExt for ArrayRef<A, D> where Self: WriteArray {}
-impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        view::<A, D, Ra>(bytes, options)
+impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {}
+impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {}
+
+impl ReadOptions {
+    /// Reads an RA array from a reader. See [`ReadRaExt::read_ra`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ReadRaExt::read_ra`].
+    pub fn read_ra_from<T: ReadArray>(&self, reader: impl Read) -> Result<T> {
+        NpyReader::expecting(reader, Expected::RA, self)?.read()
     }
 }
 
-impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
-        view_mut::<A, D, Ra>(bytes, options)
+impl WriteOptions {
+    /// Writes an RA array to a writer. See [`WriteRaExt::write_ra`].
+    ///
+    /// The first axis of an RA file varies fastest. In [`order(Order::C)`](Self::order), an array in C order need not be transposed, but readers see
+    /// its axes in reverse order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteRaExt::write_ra`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files have, and for
+    /// [`Trailing::Keep`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::WriteOptions;
+    /// use ndarray_io::header::Order;
+    ///
+    /// let mut file = Vec::new();
+    /// WriteOptions::new().order(Order::C).write_ra_to(&mut file, &arr2(&[[1u8, 2], [3, 4]]))?;
+    /// assert!(file.ends_with(&[1, 2, 3, 4]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn write_ra_to<T: WriteArray + ?Sized>(&self, mut writer: impl Write, array: &T) -> Result<()> {
+        self.check_for(Verb::WriteRaTo)?;
+        let trailing = match self.get_trailing() {
+            Trailing::Protect => &[],
+            Trailing::Write(bytes) => &bytes[..],
+            Trailing::Keep => {
+                let reason = "a writer has no trailing bytes to keep".into();
+                return Err(ErrorKind::BadOption { reason }.into());
+            }
+        };
+        // Checked first, so that a writer that cannot be synced receives nothing.
+        change::check_can_sync(&mut writer, self)?;
+        store_ra(&array, &mut writer, trailing, self)?;
+        change::sync_writer(&mut writer, self)
     }
 }
 
@@ -202,11 +199,11 @@ pub(crate) fn store_ra<W: Write>(
     array: &dyn WriteArray,
     mut writer: W,
     trailing: &[u8],
-    options: &RaOptions,
+    options: &WriteOptions,
 ) -> Result<()> {
-    let write = options.element_options();
-    let describe = |header: &Header| RaHeader::of(header, options.get_eltype_5());
-    if options.get_compressed() {
+    let write = options.for_ra();
+    let describe = |header: &Header| RaHeader::of(header, options.get_ra_bools());
+    if options.get_compression() == Compression::Lz4 {
         store_compressed(array, Sink::of(&mut writer), &write, &describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
@@ -219,7 +216,7 @@ pub(crate) fn store_ra<W: Write>(
 fn store_compressed(
     array: &dyn WriteArray,
     mut sink: Sink<'_>,
-    options: &crate::options::WriteOptions,
+    options: &WriteOptions,
     describe: &dyn Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
     use std::cell::Cell;
@@ -274,8 +271,8 @@ fn store_compressed(
 fn store_compressed(
     _: &dyn WriteArray,
     _: Sink<'_>,
-    _: &crate::options::WriteOptions,
+    _: &WriteOptions,
     _: &dyn Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
-    Err(crate::error::Error::missing_feature("RaOptions::compressed", "lz4"))
+    Err(crate::error::Error::missing_feature("Compression::Lz4", "lz4"))
 }

@@ -8,7 +8,7 @@ use super::private::Sealed;
 use super::{dimension, with_inner_axes_grouped};
 use crate::elements::{self, ReadableElement};
 use crate::error::Result;
-use crate::io::{NpyReader, Payload, PayloadRef, ReadArray, output_of};
+use crate::io::{Expected, NpyReader, Payload, PayloadRef, ReadArray, output_of};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer;
@@ -43,29 +43,32 @@ pub trait ReadNpyExt: ReadArray + Sealed {
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     fn read_npy<R: Read>(reader: R) -> Result<Self> {
-        Self::read_npy_with(reader, &ReadOptions::new())
+        ReadOptions::new().read_from(reader)
     }
+}
 
-    /// Reads exactly one array, with options.
+impl ReadOptions {
+    /// Reads an NPY array from a reader. See [`ReadNpyExt::read_npy`].
     ///
     /// # Errors
     ///
-    /// As for [`read_npy`](Self::read_npy).
+    /// Those of [`ReadNpyExt::read_npy`], except that bytes after the array are accepted with
+    /// [`allow_trailing`](Self::allow_trailing).
     ///
     /// # Examples
     ///
     /// ```
-    /// use ndarray::{arr1, Array1};
-    /// use ndarray_io::{Casting, ReadNpyExt, ReadOptions, WriteNpyExt};
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::{Casting, ReadOptions, WriteNpyExt};
     ///
     /// let mut file = Vec::new();
-    /// arr1(&[1.5f32]).write_npy(&mut file)?;
-    /// let array = Array1::<f64>::read_npy_with(&file[..], &ReadOptions::new().casting(Casting::Safe))?;
-    /// assert_eq!(array, arr1(&[1.5]));
+    /// arr1(&[1u8, 2]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().casting(Casting::Safe);
+    /// assert_eq!(options.read_from::<Array1<f64>>(&file[..])?, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
-        NpyReader::new_with(reader, options)?.read()
+    pub fn read_from<T: ReadArray>(&self, reader: impl Read) -> Result<T> {
+        NpyReader::expecting(reader, Expected::NPY, self)?.read()
     }
 }
 
@@ -104,7 +107,8 @@ pub(super) fn read_items<A: ReadableElement, D: Dimension>(
 fn read_ungrouped<A: ReadableElement, D: Dimension>(
     Payload { source, header, options }: Payload<'_, '_>,
 ) -> Result<(D, Order, Vec<A>)> {
-    let dim: D = dimension(header.shape_ref())?;
+    // The type first: a caller that tries one type after the other asks for it.
     let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
+    let dim: D = dimension(header.shape_ref())?;
     Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
 }

@@ -8,7 +8,7 @@ use crate::elements::cast::{self, Bitwise};
 use crate::elements::{self, ViewElement, ViewMutElement};
 use crate::error::{CopyReason, ErrorKind, Result};
 use crate::header::{GroupedHeader, Header};
-use crate::io::{self, ArrayFormat, Npy};
+use crate::io::{self, Expected};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
@@ -41,31 +41,11 @@ pub trait ViewNpyExt<'a>: Sized + Sealed {
     ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_npy(bytes: &'a [u8]) -> Result<Self> {
-        Self::view_npy_with(bytes, &ReadOptions::new())
+        ReadOptions::new().view_npy(bytes)
     }
 
-    /// Views an entire file, with options.
-    ///
-    /// A view never converts elements, so [`ReadOptions::casting`] has no effect.
-    ///
-    /// # Errors
-    ///
-    /// As for [`view_npy`](Self::view_npy), except that bytes after the array are accepted with
-    /// [`ReadOptions::allow_trailing`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use ndarray::{arr1, ArrayView1};
-    /// # use ndarray_io::{ReadOptions, ViewNpyExt, WriteNpyExt};
-    /// let mut bytes = Vec::new();
-    /// arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
-    /// bytes.extend(b"more");
-    /// let view = ArrayView1::<u8>::view_npy_with(&bytes, &ReadOptions::new().allow_trailing(true))?;
-    /// assert_eq!(view.len(), 3);
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
+    #[doc(hidden)]
+    fn view_file(bytes: &'a [u8], expected: Expected, options: &ReadOptions) -> Result<Self>;
 }
 
 /// Views the bytes of an NPY file as a mutable array, to change them in place.
@@ -91,51 +71,86 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
     ///   order or memory layout, or are misaligned.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     fn view_mut_npy(bytes: &'a mut [u8]) -> Result<Self> {
-        Self::view_mut_npy_with(bytes, &ReadOptions::new())
+        ReadOptions::new().view_mut_npy(bytes)
     }
 
-    /// Views an entire file, with options.
-    ///
-    /// A view never converts elements, so [`ReadOptions::casting`] has no effect.
+    #[doc(hidden)]
+    fn view_file_mut(bytes: &'a mut [u8], expected: Expected, options: &ReadOptions) -> Result<Self>;
+}
+
+impl ReadOptions {
+    /// Views the bytes of an NPY file as an array. See [`ViewNpyExt::view_npy`].
     ///
     /// # Errors
     ///
-    /// As for [`view_mut_npy`](Self::view_mut_npy), except that bytes after the array are accepted with
-    /// [`ReadOptions::allow_trailing`].
+    /// Those of [`ViewNpyExt::view_npy`], except that bytes after the array are accepted with
+    /// [`allow_trailing`](Self::allow_trailing).
     ///
     /// # Examples
     ///
     /// ```
-    /// # use ndarray::{arr1, ArrayViewMut1};
-    /// # use ndarray_io::{ReadOptions, ViewMutNpyExt, WriteNpyExt};
-    /// # let mut bytes = Vec::new();
-    /// # arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
-    /// # bytes.extend(b"more");
-    /// let options = ReadOptions::new().allow_trailing(true);
-    /// ArrayViewMut1::<u8>::view_mut_npy_with(&mut bytes, &options)?.fill(0);
+    /// use ndarray::{ArrayView1, arr1};
+    /// use ndarray_io::{ReadOptions, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// arr1(&[1u8, 2, 3]).write_npy(&mut bytes)?;
+    /// bytes.extend(b"more");
+    /// let view: ArrayView1<u8> = ReadOptions::new().allow_trailing(true).view_npy(&bytes)?;
+    /// assert_eq!(view, arr1(&[1, 2, 3]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
+    pub fn view_npy<'a, V: ViewNpyExt<'a>>(&self, bytes: &'a [u8]) -> Result<V> {
+        V::view_file(bytes, Expected::NPY, self)
+    }
+
+    /// Views the bytes of an NPY file as an array that can be changed. See [`ViewMutNpyExt::view_mut_npy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ViewMutNpyExt::view_mut_npy`], except that bytes after the array are accepted with
+    /// [`allow_trailing`](Self::allow_trailing).
+    pub fn view_mut_npy<'a, V: ViewMutNpyExt<'a>>(&self, bytes: &'a mut [u8]) -> Result<V> {
+        V::view_file_mut(bytes, Expected::NPY, self)
+    }
+
+    /// Views the bytes of an RA file as an array. See [`ViewRaExt::view_ra`](crate::ra::ViewRaExt::view_ra).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ViewRaExt::view_ra`](crate::ra::ViewRaExt::view_ra).
+    pub fn view_ra<'a, V: ViewNpyExt<'a>>(&self, bytes: &'a [u8]) -> Result<V> {
+        V::view_file(bytes, Expected::RA, self)
+    }
+
+    /// Views the bytes of an RA file as an array that can be changed. See [`ViewMutRaExt::view_mut_ra`](crate::ra::ViewMutRaExt::view_mut_ra).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ViewMutRaExt::view_mut_ra`](crate::ra::ViewMutRaExt::view_mut_ra).
+    pub fn view_mut_ra<'a, V: ViewMutNpyExt<'a>>(&self, bytes: &'a mut [u8]) -> Result<V> {
+        V::view_file_mut(bytes, Expected::RA, self)
+    }
 }
 
 impl<'a, A: ViewElement, D: Dimension> ViewNpyExt<'a> for ArrayView<'a, A, D> {
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
-        view::<A, D, Npy>(bytes, options)
+    fn view_file(bytes: &'a [u8], expected: Expected, options: &ReadOptions) -> Result<Self> {
+        view::<A, D>(bytes, expected, options)
     }
 }
 
 impl<'a, A: ViewMutElement, D: Dimension> ViewMutNpyExt<'a> for ArrayViewMut<'a, A, D> {
-    fn view_mut_npy_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
-        view_mut::<A, D, Npy>(bytes, options)
+    fn view_file_mut(bytes: &'a mut [u8], expected: Expected, options: &ReadOptions) -> Result<Self> {
+        view_mut::<A, D>(bytes, expected, options)
     }
 }
 
 /// Views the bytes of a file of any format.
-pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
+pub(super) fn view<'a, A: ViewElement, D: Dimension>(
     bytes: &'a [u8],
+    expected: Expected,
     options: &ReadOptions,
 ) -> Result<ArrayView<'a, A, D>> {
-    let place = locate::<A, D, F>(bytes, options)?;
+    let place = locate::<A, D>(bytes, expected, options)?;
     let items = cast::view(&place.bitwise, &bytes[place.payload.clone()], place.header.count());
     let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
@@ -143,11 +158,12 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
 }
 
 /// Views the bytes of a file of any format mutably.
-pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
+pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension>(
     bytes: &'a mut [u8],
+    expected: Expected,
     options: &ReadOptions,
 ) -> Result<ArrayViewMut<'a, A, D>> {
-    let place = locate::<A, D, F>(bytes, options)?;
+    let place = locate::<A, D>(bytes, expected, options)?;
     place.bitwise.check_no_padding(place.header.dtype())?;
     let items = cast::view_mut(&place.bitwise, &mut bytes[place.payload.clone()], place.header.count());
     let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
@@ -171,21 +187,22 @@ impl<A, D: Dimension> ViewLocation<A, D> {
 }
 
 /// Checks everything about a file that does not depend on the values of its elements.
-fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
+fn locate<A: ViewElement, D: Dimension>(
     bytes: &[u8],
+    expected: Expected,
     options: &ReadOptions,
 ) -> Result<ViewLocation<A, D>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
-    let (found, start) = io::read_header::<F>(&mut source, options)?;
-    let header = F::header(&found);
-    F::check_uncompressed(&found, options)?;
+    let (found, start) = io::read_header(&mut source, expected, options)?;
+    let header = found.header();
+    found.check_uncompressed(options)?;
     // As for reading, the number of axes and the dtype are checked before the payload.
-    let (elements, dim, bitwise) = prepare_view::<A, D>(header, &F::dispatch_options(&found, options))?;
+    let (elements, dim, bitwise) = prepare_view::<A, D>(header, &found.dispatch_options(options))?;
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.len_and_bytes_in_memory()?;
     source.advance(length as u64);
-    match F::ALLOWS_TRAILING {
+    match found.allows_trailing() {
         true => options.refuse_trailing_check()?,
         false => io::check_end(&mut source, header, options)?,
     }
@@ -202,7 +219,7 @@ pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
         // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
         return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
     }
-    let dim = dimension(elements.shape_ref())?;
     let bitwise = elements::view_token(elements.dtype(), options)?;
+    let dim = dimension(elements.shape_ref())?;
     Ok((elements.into_owned(), dim, bitwise))
 }

@@ -11,8 +11,8 @@ use crate::elements::cast::StridedBytes;
 use crate::elements::{ByteTransform, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, Npy, change, order_of};
-use crate::options::WriteOptions;
+use crate::io::{self, change, order_of};
+use crate::options::{Verb, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
@@ -50,30 +50,33 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// After an error, the writer may have received part of the file.
     fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
-        self.write_npy_with(writer, &WriteOptions::new())
+        WriteOptions::new().write_to(writer, self)
     }
+}
 
-    /// Writes the array with options, and flushes the writer.
-    ///
-    /// With [`WriteOptions::sync`], the writer must be a `File` or a `BufWriter<File>`.
+impl WriteOptions {
+    /// Writes an NPY array to a writer. See [`WriteNpyExt::write_npy`].
     ///
     /// # Errors
     ///
-    /// As for [`write_npy`](Self::write_npy). [`BadOption`](crate::error::ErrorKind::BadOption) is also
-    /// returned if the writer cannot be synced.
+    /// Those of [`WriteNpyExt::write_npy`], and
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files have, and for [`sync`](Self::sync) of a writer that is not a
+    /// file.
     ///
     /// # Examples
     ///
     /// ```
-    /// # use ndarray::arr1;
-    /// # use ndarray_io::{ByteOrder, WriteNpyExt, WriteOptions};
+    /// use ndarray::arr1;
+    /// use ndarray_io::{ByteOrder, WriteOptions};
+    ///
     /// let mut file = Vec::new();
-    /// arr1(&[1u16]).write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Big))?;
+    /// WriteOptions::new().byte_order(ByteOrder::Big).write_to(&mut file, &arr1(&[1u16]))?;
     /// assert!(file.ends_with(&[0, 1]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
-        write_and_sync(&self, &mut writer, options, &mut Npy::format)
+    pub fn write_to<T: WriteArray + ?Sized>(&self, mut writer: impl Write, array: &T) -> Result<()> {
+        self.check_for(Verb::WriteTo)?;
+        write_and_sync(&array, &mut writer, self, &mut io::format_npy_header)
     }
 }
 
@@ -179,7 +182,7 @@ impl<'a> SinkRef<'a> {
 
 /// Writes an array as an NPY file, and flushes the sink.
 pub(crate) fn store_npy(array: &dyn WriteArray, sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
-    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut Npy::format))
+    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut io::format_npy_header))
 }
 
 /// Writes what `head` makes of an array's header, and the elements; then syncs the writer, if the options request it.

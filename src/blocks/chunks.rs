@@ -11,19 +11,18 @@ use super::piece_buffer::PieceBuffer;
 use crate::elements::ReadableElement;
 use crate::error::{Error, ErrorKind, LimitKind, Result, WantedShape};
 use crate::header::Header;
-use crate::io::ArrayFormat;
 use crate::limits::{self, Limits};
-use crate::parts::{ArrayFile, Axes};
+use crate::parts::{Axes, NpyFile};
 use crate::shape::{AxisIndex, Order, Shape};
 use crate::transfer;
 
-/// An iterator over the pieces of an array along an axis, returned by [`ArrayFile::chunks`].
+/// An iterator over the pieces of an array along an axis, returned by [`NpyFile::chunks`].
 ///
 /// Each piece becomes a new array when the iterator advances. [`Chunks::for_each_view`] reuses one array
 /// instead, and [`Chunks::for_each_ahead`] reads the next pieces on another thread. Small pieces along the slowest axis are
 /// read many at a time. An error ends the iteration.
-pub struct Chunks<'a, A, D, F: ArrayFormat> {
-    file: &'a ArrayFile<F>,
+pub struct Chunks<'a, A, D> {
+    file: &'a NpyFile,
     axis: usize,
     /// The length of a piece.
     length: usize,
@@ -34,14 +33,14 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
     pieces: PhantomData<fn() -> Array<A, D>>,
 }
 
-impl<A, D, F: ArrayFormat> std::fmt::Debug for Chunks<'_, A, D, F> {
+impl<A, D> std::fmt::Debug for Chunks<'_, A, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { file, axis, length, .. } = self;
         f.debug_struct("Chunks").field("file", file).field("axis", axis).field("length", length).finish()
     }
 }
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Returns an iterator over pieces of `length` indices along an axis.
     ///
     /// Pieces are read when the iterator advances, small ones along the slowest axis up to 256 KiB at a time, so
@@ -60,7 +59,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         &self,
         axis: impl AxisIndex,
         length: usize,
-    ) -> Result<Chunks<'_, A, D, F>> {
+    ) -> Result<Chunks<'_, A, D>> {
         Chunks::new(self, axis.number(), length).map_err(|error| self.at_path(error))
     }
 
@@ -139,8 +138,8 @@ pub(super) fn check_rank<D: Dimension>(shape: &Shape) -> Result<()> {
     }
 }
 
-impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
-    fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
+impl<'a, A: ReadableElement, D: Dimension> Chunks<'a, A, D> {
+    fn new(file: &'a NpyFile, axis: usize, length: usize) -> Result<Self> {
         let Axes { shape, .. } = &file.axes::<A>()?;
         check_rank::<D>(shape)?;
         check_division(shape, axis, length)?;
@@ -165,7 +164,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     /// Returns how many pieces to read at a time.
-    fn pieces_per_read(file: &ArrayFile<F>, shape: &Shape, axis: usize, length: usize) -> usize {
+    fn pieces_per_read(file: &NpyFile, shape: &Shape, axis: usize, length: usize) -> usize {
         /// The number of bytes to read at a time: a call costs little in comparison, and they fit into the cache.
         const BYTES_PER_READ: u64 = 256 << 10;
         let indices = shape.dims().get(axis).copied().unwrap_or(0).max(1) as u64;
@@ -340,7 +339,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 }
 
-impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A, D, F> {
+impl<A: ReadableElement, D: Dimension> Iterator for Chunks<'_, A, D> {
     type Item = Result<Array<A, D>>;
 
     /// Returns the next piece, and `None` after the last piece or after an error.

@@ -7,15 +7,14 @@ use ndarray::{Dimension, SliceInfoElem};
 use super::Block;
 use crate::dynamic::DynArray;
 use crate::error::Result;
-use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
-use crate::parts::ArrayFile;
+use crate::parts::NpyFile;
 use crate::shape::Order;
 
 /// The size of the blocks that are formatted: their text is several times as long.
 const BLOCK_BYTES: usize = 128 << 10;
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Writes the array as [`preview_with`](Self::preview_with) formats it.
     ///
     /// If all elements are wanted ([`DisplayOptions::all`]), they are read twice, block by block: the first time for the width of
@@ -52,15 +51,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK_BYTES);
         let mut column_width = 0;
         let widest = |block: Block<DynArray>| block.array().max_element_width(options);
-        blocks().map(widest, |found| -> Result<()> {
+        blocks().par_map(widest, |found| -> Result<()> {
             column_width = column_width.max(found);
             Ok(())
         })?;
         let layout = Layout { dims, column_width, line_width: options.get_width() };
         let text = |block: Block<DynArray>| layout.text(&block, options);
         writer.write_all("[".repeat(dims.len()).as_bytes())?;
-        blocks()
-            .map(text, |text: Result<String>| Ok::<(), crate::Error>(writer.write_all(text?.as_bytes())?))?;
+        blocks().par_map(text, |text: Result<String>| {
+            Ok::<(), crate::Error>(writer.write_all(text?.as_bytes())?)
+        })?;
         Ok(writer.write_all("]".repeat(dims.len()).as_bytes())?)
     }
 }

@@ -1,8 +1,8 @@
 //! Visiting large arrays block by block, in bounded memory and on several threads.
 //!
-//! [`ArrayFile::blocks`] and [`DynArray::blocks`] divide an array into blocks. [`Blocks`] is an iterator;
-//! [`Blocks::for_each`] reads ahead on other threads; [`Blocks::map`] also works on the blocks there. Blocks of an array
-//! that comes from a reader are [`StreamBlocks`]: see [`ArrayReader::blocks`](crate::file::ArrayReader::blocks).
+//! [`NpyFile::blocks`] and [`DynArray::blocks`] divide an array into blocks. [`Blocks`] is an iterator;
+//! [`Blocks::read_ahead`] reads ahead on other threads; [`Blocks::par_map`] also works on the blocks there. Blocks of an array
+//! that comes from a reader are [`StreamBlocks`]: see [`NpyReader::blocks`](crate::NpyReader::blocks).
 //!
 //! ```
 //! use ndarray::{Array2, ArrayD};
@@ -12,7 +12,7 @@
 //! ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(i, j)| (i + j) as f64))?;
 //! let file = NpyFile::open(&path)?;
 //! let mut largest = 0.0;
-//! file.blocks::<ArrayD<f64>>().bytes(4096).map(
+//! file.blocks::<ArrayD<f64>>().bytes(4096).par_map(
 //!     |block| block.array().iter().copied().fold(0.0, f64::max), // on any thread
 //!     |found| {
 //!         largest = f64::max(largest, found); // on this thread, in order
@@ -44,16 +44,16 @@ use crate::bytes::ReadHints;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, ReadArray};
+use crate::io::ReadArray;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
-use crate::parts::ArrayFile;
+use crate::parts::NpyFile;
 use crate::shape::{Order, Shape};
 use crate::transfer;
 pub use crate::transfer::map_in_order;
 
-/// The blocks of an array: an iterator that reads them, and the start of [`for_each`](Blocks::for_each) and
-/// [`map`](Blocks::map).
+/// The blocks of an array: an iterator that reads them, and the start of [`read_ahead`](Blocks::read_ahead) and
+/// [`par_map`](Blocks::par_map).
 ///
 /// Each block is a box that is contiguous in the [order](Blocks::order) of the visit. An error ends the
 /// iteration.
@@ -107,9 +107,9 @@ trait BlockSource<T>: Sync + std::fmt::Debug {
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
 }
 
-impl<T: ReadArray, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
+impl<T: ReadArray> BlockSource<T> for NpyFile {
     fn header(&self) -> &Header {
-        ArrayFile::header(self)
+        NpyFile::header(self)
     }
 
     fn shape(&self) -> Shape {
@@ -125,7 +125,7 @@ impl<T: ReadArray, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
     }
 
     fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
-        ArrayFile::error_location(self)
+        NpyFile::error_location(self)
     }
 
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)> {
@@ -184,7 +184,7 @@ fn check_empty_item_count(item: usize, len: u64) -> Result<()> {
     }
 }
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Visits the array in blocks, as arrays of type `T`: `ArrayD<f64>`, `Array2<f64>`, [`DynArray`].
     ///
     /// # Examples
@@ -208,7 +208,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 impl DynArray {
-    /// Visits the array in blocks, as a file: see [`ArrayFile::blocks`].
+    /// Visits the array in blocks, as a file: see [`NpyFile::blocks`].
     ///
     /// # Examples
     ///
@@ -329,7 +329,7 @@ impl<'a, T> Blocks<'a, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayFile::read`] and of `call`.
+    /// Those of [`NpyFile::read`] and of `call`.
     ///
     /// # Examples
     ///
@@ -340,19 +340,19 @@ impl<'a, T> Blocks<'a, T> {
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
     /// ndarray_io::write_npy(&path, &Array1::from_iter(0..1000i32))?;
     /// let mut all = Vec::new();
-    /// NpyFile::open(&path)?.blocks::<Array1<i32>>().bytes(256).for_each(|block| {
+    /// NpyFile::open(&path)?.blocks::<Array1<i32>>().bytes(256).read_ahead(|block| {
     ///     all.extend(block.into_array());
     ///     Ok::<(), Error>(())
     /// })?;
     /// assert_eq!(all, (0..1000).collect::<Vec<_>>());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn for_each<E>(self, call: impl FnMut(Block<T>) -> Result<(), E>) -> Result<(), E>
+    pub fn read_ahead<E>(self, call: impl FnMut(Block<T>) -> Result<(), E>) -> Result<(), E>
     where
         T: Send,
         E: From<Error>,
     {
-        self.map(|block| block, call)
+        self.par_map(|block| block, call)
     }
 
     /// Calls a function with each block on several threads, and passes the results to `take` on this thread, in
@@ -363,8 +363,8 @@ impl<'a, T> Blocks<'a, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayFile::read`] and of `take`.
-    pub fn map<O, E>(
+    /// Those of [`NpyFile::read`] and of `take`.
+    pub fn par_map<O, E>(
         self,
         work: impl Fn(Block<T>) -> O + Sync,
         mut take: impl FnMut(O) -> Result<(), E>,

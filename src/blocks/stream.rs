@@ -15,15 +15,15 @@ use crate::array::FlatArray;
 use crate::elements::{ReadableElement, inner_axes_of, read_plan_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, ArrayReader, PartReader, ReadArray};
+use crate::io::{NpyReader, PartReader, ReadArray};
 use crate::parts::Axes;
 use crate::shape::{AxisIndex, Order, Shape};
 
-/// An iterator over the blocks of an array that comes from a reader, returned by [`ArrayReader::blocks`].
+/// An iterator over the blocks of an array that comes from a reader, returned by [`NpyReader::blocks`].
 ///
 /// Each block is a box that is contiguous in the order of the array. An error ends the iteration.
-pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
-    block_reader: BlockReader<'r, R, F>,
+pub struct StreamBlocks<'r, R, T> {
+    block_reader: BlockReader<'r, R>,
     block_bytes: usize,
     /// What is left, once the iteration has begun.
     remaining_ranges: Option<BlockRanges>,
@@ -31,21 +31,21 @@ pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
 }
 
 /// The parts of an array that comes from a reader.
-struct BlockReader<'r, R, F: ArrayFormat> {
-    part_reader: PartReader<'r, R, F>,
+struct BlockReader<'r, R> {
+    part_reader: PartReader<'r, R>,
     /// How many innermost axes belong to each element.
     inner_ndim: usize,
     next_number: usize,
     origin: Arc<ArrayOrigin>,
 }
 
-impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
+impl<R: Read> NpyReader<R> {
     /// Visits the array in blocks, as arrays of type `T`: `ArrayD<f64>`, `Array2<f64>`, [`FlatArray`](crate::FlatArray),
     /// [`DynArray`](crate::DynArray).
     ///
     /// Memory is bounded by the size of a block. Blocks are read when the iterator advances, and a small one as soon as its bytes
-    /// have come, which matters for pipes. If the iterator is dropped early, [`skip`](ArrayReader::skip) and
-    /// [`next_array`](ArrayReader::next_array) skip the rest.
+    /// have come, which matters for pipes. If the iterator is dropped early, [`skip`](NpyReader::skip) and
+    /// [`next_array`](NpyReader::next_array) skip the rest.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// assert_eq!(sum, 3000.0);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn blocks<T: ReadArray>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
+    pub fn blocks<T: ReadArray>(&mut self) -> Result<StreamBlocks<'_, R, T>> {
         let block_reader = BlockReader::new(self.part_reader()?, T::inner_ndim());
         Ok(StreamBlocks { block_reader, block_bytes: 1 << 20, remaining_ranges: None, of: PhantomData })
     }
@@ -80,11 +80,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Returns an iterator over the elements, in the order of the array.
     ///
     /// An array in Fortran order has its elements in that order. Memory, and what happens if the iterator is dropped early, are as
-    /// for [`blocks`](ArrayReader::blocks).
+    /// for [`blocks`](NpyReader::blocks).
     ///
     /// # Errors
     ///
-    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type or other axes.
     /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 elements without bytes.
     ///
@@ -108,11 +108,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Fortran order.
     ///
     /// The last piece may be shorter. Memory, and what happens if the iterator is dropped early, are as for
-    /// [`blocks`](ArrayReader::blocks).
+    /// [`blocks`](NpyReader::blocks).
     ///
     /// # Errors
     ///
-    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
     /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
     /// - [`BadOption`](ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
@@ -144,11 +144,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Returns an iterator over the rows of the array, along the slowest-varying axis.
     ///
     /// The rows do not include that axis. Memory, and what happens if the iterator is dropped early, are as for
-    /// [`blocks`](ArrayReader::blocks).
+    /// [`blocks`](NpyReader::blocks).
     ///
     /// # Errors
     ///
-    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
     /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array has no axes.
@@ -172,14 +172,14 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         A: ReadableElement,
         D: RemoveAxis,
     {
-        let chunks = StreamChunks::<R, F, A, D>::new(self, None, 1)?;
+        let chunks = StreamChunks::<R, A, D>::new(self, None, 1)?;
         let axis = Axis(chunks.axis);
         Ok(chunks.map(move |row| Ok(row?.index_axis_move(axis, 0))))
     }
 }
 
-impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
-    fn new(part_reader: PartReader<'r, R, F>, inner_ndim: usize) -> Self {
+impl<'r, R: Read> BlockReader<'r, R> {
+    fn new(part_reader: PartReader<'r, R>, inner_ndim: usize) -> Self {
         let header = part_reader.header();
         let shape = header.outer_shape(inner_ndim, part_reader.options().is_innermost_first());
         let origin = Arc::new(ArrayOrigin { shape, order: header.order(), path: None, member: None });
@@ -224,7 +224,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
     }
 }
 
-impl<R, F: ArrayFormat, T> std::fmt::Debug for StreamBlocks<'_, R, F, T> {
+impl<R, T> std::fmt::Debug for StreamBlocks<'_, R, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StreamBlocks")
             .field("block_bytes", &self.block_bytes)
@@ -233,7 +233,7 @@ impl<R, F: ArrayFormat, T> std::fmt::Debug for StreamBlocks<'_, R, F, T> {
     }
 }
 
-impl<R, F: ArrayFormat, T> StreamBlocks<'_, R, F, T> {
+impl<R, T> StreamBlocks<'_, R, T> {
     /// Sets the approximate size of a block in the stream, in bytes; by default, 1 MiB.
     ///
     /// A block has at least one element.
@@ -244,7 +244,7 @@ impl<R, F: ArrayFormat, T> StreamBlocks<'_, R, F, T> {
     }
 }
 
-impl<R: Read, F: ArrayFormat, T: ReadArray> Iterator for StreamBlocks<'_, R, F, T> {
+impl<R: Read, T: ReadArray> Iterator for StreamBlocks<'_, R, T> {
     type Item = Result<Block<T>>;
 
     /// Reads the next block. Returns `None` after the last block or after an error.
@@ -282,8 +282,8 @@ impl<R: Read, F: ArrayFormat, T: ReadArray> Iterator for StreamBlocks<'_, R, F, 
 }
 
 /// An iterator over the pieces of an array that comes from a reader.
-struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
-    block_reader: BlockReader<'r, R, F>,
+struct StreamChunks<'r, R, A, D> {
+    block_reader: BlockReader<'r, R>,
     axis: usize,
     length: usize,
     block_ranges: BlockRanges,
@@ -291,9 +291,9 @@ struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
     piece_buffer: Option<PieceBuffer<A, D>>,
 }
 
-impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks<'r, R, F, A, D> {
+impl<'r, R: Read, A: ReadableElement, D: Dimension> StreamChunks<'r, R, A, D> {
     /// Divides the array along its slowest axis, which `axis` must be if it is given.
-    fn new(reader: &'r mut ArrayReader<R, F>, axis: Option<usize>, length: usize) -> Result<Self> {
+    fn new(reader: &'r mut NpyReader<R>, axis: Option<usize>, length: usize) -> Result<Self> {
         let block_reader = BlockReader::new(reader.part_reader()?, inner_axes_of::<A>().len());
         let slowest = slowest_axis(block_reader.origin.order, block_reader.shape());
         let axis = axis.unwrap_or(slowest);
@@ -331,7 +331,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
     }
 }
 
-impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for StreamChunks<'_, R, F, A, D> {
+impl<R: Read, A: ReadableElement, D: Dimension> Iterator for StreamChunks<'_, R, A, D> {
     type Item = Result<Array<A, D>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -355,8 +355,8 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
 }
 
 /// An iterator over the elements of an array that comes from a reader.
-struct Elements<'r, R, F: ArrayFormat, A> {
-    part_reader: PartReader<'r, R, F>,
+struct Elements<'r, R, A> {
+    part_reader: PartReader<'r, R>,
     shape: Shape,
     /// The axes of each element, and the size of all its parts in bytes.
     inner: (Vec<usize>, usize),
@@ -367,8 +367,8 @@ struct Elements<'r, R, F: ArrayFormat, A> {
     items: std::vec::IntoIter<A>,
 }
 
-impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
-    fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
+impl<'r, R: Read, A: ReadableElement> Elements<'r, R, A> {
+    fn new(reader: &'r mut NpyReader<R>) -> Result<Self> {
         let inner = inner_axes_of::<A>();
         let BlockReader { part_reader, origin, .. } = BlockReader::new(reader.part_reader()?, inner.len());
         let (item, all) = checked_item_size_and_count::<A>(&part_reader, None)?;
@@ -414,7 +414,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     }
 }
 
-impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F, A> {
+impl<R: Read, A: ReadableElement> Iterator for Elements<'_, R, A> {
     type Item = Result<A>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -462,7 +462,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
 ///
 /// Returns the size of an element in the file, and how many there are.
 fn checked_item_size_and_count<A: ReadableElement>(
-    part_reader: &PartReader<'_, impl Read, impl ArrayFormat>,
+    part_reader: &PartReader<'_, impl Read>,
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {
     let (header, options) = (part_reader.header(), part_reader.options());

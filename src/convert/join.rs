@@ -10,13 +10,12 @@ use super::Conversion;
 use crate::bytes::{self, FirstNotLoaded, JoinLayout, ReadAt, Region};
 use crate::dynamic::DynArray;
 use crate::elements::{DTypeConversion, dtype_conversion};
-use crate::error::{Error, ErrorKind, Help, LimitKind, Result, WantedShape};
+use crate::error::{Error, ErrorKind, LimitKind, Remedy, Result, WantedShape};
 use crate::header::Header;
-use crate::io::ArrayFormat;
 use crate::io::change::{FileId, create_unnamed_file, id_of, temporary_folder};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
-use crate::parts::{ArrayFile, NpyFile};
+use crate::parts::NpyFile;
 use crate::shape::Order;
 use crate::transfer::tiles::{
     Axis, SideLayout, TileConversion, TileMove, TilePlan, WriteAccess, move_all, move_in_order,
@@ -61,9 +60,9 @@ trait Input: Sync {
 }
 
 /// A file that is open, owned or borrowed.
-struct OpenInput<F: ArrayFormat, B>(B, PhantomData<ArrayFile<F>>);
+struct OpenInput<B>(B, PhantomData<NpyFile>);
 
-impl<F: ArrayFormat, B: Borrow<ArrayFile<F>> + Sync> Input for OpenInput<F, B> {
+impl<B: Borrow<NpyFile> + Sync> Input for OpenInput<B> {
     fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         call(self.0.borrow().payload())
     }
@@ -82,7 +81,7 @@ struct ReopenedInput {
 
 impl Input for ReopenedInput {
     fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
-        let file = NpyFile::open_with(&self.path, &self.options)?;
+        let file = self.options.open(&self.path)?;
         if *file.header() != self.header {
             let reason = "the file contains a different array than when the operation began".into();
             return Err(self.name_error(ErrorKind::ArrayChanged { reason }.into()));
@@ -170,7 +169,7 @@ impl<'a> Inputs<'a> {
         let mut inputs = Self::default();
         for path in paths {
             let path = path.as_ref();
-            let file = NpyFile::open_with(path, options)?;
+            let file = options.open(path)?;
             let header = file.header().clone();
             inputs.add(file)?;
             if inputs.sources.len() > MAX_OPEN_FILES {
@@ -183,22 +182,20 @@ impl<'a> Inputs<'a> {
         Ok(inputs)
     }
 
-    pub(super) fn of_file<F: ArrayFormat>(file: impl Borrow<ArrayFile<F>> + Sync + 'a) -> Result<Self> {
+    pub(super) fn of_file(file: impl Borrow<NpyFile> + Sync + 'a) -> Result<Self> {
         let mut inputs = Self::default();
         inputs.add(file)?;
         Ok(inputs)
     }
 
-    pub(super) fn of_files<F: ArrayFormat>(
-        files: impl IntoIterator<Item = &'a ArrayFile<F>>,
-    ) -> Result<Self> {
+    pub(super) fn of_files(files: impl IntoIterator<Item = &'a NpyFile>) -> Result<Self> {
         let (mut inputs, mut not_loaded) = (Self::default(), FirstNotLoaded::default());
         files.into_iter().try_for_each(|file| not_loaded.defer(inputs.add(file)).map(drop))?;
         not_loaded.into_result()?;
         Ok(inputs)
     }
 
-    fn add<F: ArrayFormat>(&mut self, file: impl Borrow<ArrayFile<F>> + Sync + 'a) -> Result<()> {
+    fn add(&mut self, file: impl Borrow<NpyFile> + Sync + 'a) -> Result<()> {
         let opened = file.borrow();
         opened.check_complete()?;
         self.headers.push(opened.header().clone());
@@ -272,7 +269,7 @@ impl<'a> Inputs<'a> {
             if conversion.target(header.dtype()) != dtype {
                 let found = header.dtype().clone();
                 let error = Error::from(ErrorKind::DTypeMismatch { found, wanted: dtype });
-                return Err(source.name_error(error.with_help(Help::OneDType)));
+                return Err(source.name_error(error.with_help(Remedy::OneDType)));
             }
             if !is_new {
                 dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {

@@ -15,12 +15,12 @@ use join::{Inputs, JoinKind};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Remedy, Result};
 use crate::header::{Extent, Header};
+use crate::io::FormatHeader;
 use crate::io::change::{self, Locked};
-use crate::io::{ArrayFormat, Npy, Ra, RaReader};
 use crate::npy_format as npy;
-use crate::parts::{ArrayFile, NpyFile, RaFile};
+use crate::parts::NpyFile;
 use crate::path;
 use crate::ra_format as ra;
 use crate::shape::{AxisIndex, Order};
@@ -54,8 +54,8 @@ impl Conversion<'_> {
     /// assert!(Conversion::new().dtype("i1".parse()?, Casting::Safe).header_of(&file).is_err());
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn header_of<F: ArrayFormat>(&self, file: &ArrayFile<F>) -> Result<Header> {
-        Inputs::of_file::<F>(file)?.header(JoinKind::Single, self)
+    pub fn header_of(&self, file: &NpyFile) -> Result<Header> {
+        Inputs::of_file(file)?.header(JoinKind::Single, self)
     }
 }
 
@@ -237,9 +237,8 @@ fn join(
 /// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?, arr2(&[[1.0, 2.0], [3.0, 4.0]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn convert_file<F, Q>(from: &ArrayFile<F>, to: Q, conversion: Conversion<'_>) -> Result<()>
+pub fn convert_file<Q>(from: &NpyFile, to: Q, conversion: Conversion<'_>) -> Result<()>
 where
-    F: ArrayFormat,
     Q: AsRef<Path>,
 {
     join_files([from], to.as_ref(), JoinKind::Single, conversion)
@@ -250,14 +249,13 @@ where
 /// # Errors
 ///
 /// As for [`concatenate_npy`].
-pub fn concatenate_files<F, Q>(
-    from: &[&ArrayFile<F>],
+pub fn concatenate_files<Q>(
+    from: &[&NpyFile],
     to: Q,
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()>
 where
-    F: ArrayFormat,
     Q: AsRef<Path>,
 {
     join_files(from.iter().copied(), to.as_ref(), JoinKind::Axis(axis.number()), conversion)
@@ -268,14 +266,13 @@ where
 /// # Errors
 ///
 /// As for [`stack_npy`].
-pub fn stack_files<F, Q>(
-    from: &[&ArrayFile<F>],
+pub fn stack_files<Q>(
+    from: &[&NpyFile],
     to: Q,
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()>
 where
-    F: ArrayFormat,
     Q: AsRef<Path>,
 {
     join_files(from.iter().copied(), to.as_ref(), JoinKind::NewAxis(axis.number()), conversion)
@@ -285,7 +282,7 @@ where
 ///
 /// This is for callers who replace a file by themselves, such as with
 /// [`FileReplacement`](crate::file::FileReplacement). Rows of an interrupted append would be lost then: the caller looks for them
-/// ([`check_end`](ArrayFile::check_end)).
+/// ([`check_end`](NpyFile::check_end)).
 ///
 /// # Errors
 ///
@@ -310,11 +307,7 @@ where
 /// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[1.0, 2.0, 3.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn convert_file_into<F: ArrayFormat>(
-    from: &ArrayFile<F>,
-    to: &File,
-    conversion: Conversion<'_>,
-) -> Result<()> {
+pub fn convert_file_into(from: &NpyFile, to: &File, conversion: Conversion<'_>) -> Result<()> {
     join_files_into([from], to, JoinKind::Single, conversion)
 }
 
@@ -323,8 +316,8 @@ pub fn convert_file_into<F: ArrayFormat>(
 /// # Errors
 ///
 /// As for [`concatenate_npy`], except for the errors of replacing a file.
-pub fn concatenate_files_into<F: ArrayFormat>(
-    from: &[&ArrayFile<F>],
+pub fn concatenate_files_into(
+    from: &[&NpyFile],
     to: &File,
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
@@ -337,8 +330,8 @@ pub fn concatenate_files_into<F: ArrayFormat>(
 /// # Errors
 ///
 /// As for [`stack_npy`], except for the errors of replacing a file.
-pub fn stack_files_into<F: ArrayFormat>(
-    from: &[&ArrayFile<F>],
+pub fn stack_files_into(
+    from: &[&NpyFile],
     to: &File,
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
@@ -347,30 +340,30 @@ pub fn stack_files_into<F: ArrayFormat>(
 }
 
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
-fn check_representable_in_npy<F: ArrayFormat>(
-    found: &F::Found,
+fn check_representable_in_npy(
+    found: &FormatHeader,
     trailing: Option<u64>,
     conversion: &Conversion<'_>,
 ) -> Result<()> {
-    if let (true, false, Some(bytes @ 1..)) = (F::ALLOWS_TRAILING, conversion.drop_trailing, trailing) {
+    if let (true, false, Some(bytes @ 1..)) = (found.allows_trailing(), conversion.drop_trailing, trailing) {
         let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
-        return Err(error.with_help(Help::DropTrailing));
+        return Err(error.with_help(Remedy::DropTrailing));
     }
-    F::check_representable_in_npy(found)
+    found.check_representable_in_npy()
 }
 
-fn check_all_representable_as_npy<'f, F: ArrayFormat>(
-    files: impl IntoIterator<Item = &'f ArrayFile<F>>,
+fn check_all_representable_as_npy<'f>(
+    files: impl IntoIterator<Item = &'f NpyFile>,
     conversion: &Conversion<'_>,
 ) -> Result<()> {
     files.into_iter().try_for_each(|file| {
-        check_representable_in_npy::<F>(file.format_header(), file.extent()?.trailing(), conversion)
+        check_representable_in_npy(file.format_header(), file.extent()?.trailing(), conversion)
             .map_err(|error| file.at_path(error))
     })
 }
 
-fn join_files_into<'f, F: ArrayFormat>(
-    from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
+fn join_files_into<'f>(
+    from: impl IntoIterator<Item = &'f NpyFile> + Clone,
     to: &File,
     along: JoinKind,
     mut conversion: Conversion<'_>,
@@ -382,14 +375,14 @@ fn join_files_into<'f, F: ArrayFormat>(
     inputs.write(to, along, (&header, &head), &mut conversion)
 }
 
-fn join_files<'f, F: ArrayFormat>(
-    from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
+fn join_files<'f>(
+    from: impl IntoIterator<Item = &'f NpyFile> + Clone,
     to: &Path,
     along: JoinKind,
     conversion: Conversion<'_>,
 ) -> Result<()> {
     check_all_representable_as_npy(from.clone(), &conversion)?;
-    let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
+    let ids = from.clone().into_iter().map(NpyFile::id).collect::<Result<Vec<_>>>()?;
     let locked =
         change::lock_if_open_input(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
     join(Inputs::of_files(from)?, locked, to, along, conversion)
@@ -434,7 +427,7 @@ where
 {
     let to = to.as_ref();
     let locked = lock_if_input(to, &[&from], &conversion)?;
-    let inputs = Inputs::of_file::<Npy>(NpyFile::open_with(from, &conversion.read)?)?;
+    let inputs = Inputs::of_file(conversion.read.open(from)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
     let header = inputs.header(JoinKind::Single, &conversion)?;
     if let DType::Record(_) = header.dtype() {
@@ -479,13 +472,13 @@ where
     let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)
-        .and_then(|file| RaReader::new_with(file, &conversion.read))
+        .and_then(|file| conversion.read.ra_reader(file))
         .map_err(|error| error.at_path(from))?;
     let trailing = reader.extent().and_then(Extent::trailing);
-    check_representable_in_npy::<Ra>(reader.ra_header(), trailing, &conversion)
+    check_representable_in_npy(reader.format_header(), trailing, &conversion)
         .map_err(|error| error.at_path(from))?;
-    let inputs = match RaFile::open_with(from, &conversion.read) {
-        Ok(file) => Inputs::of_file::<Ra>(file)?,
+    let inputs = match conversion.read.open(from) {
+        Ok(file) => Inputs::of_file(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
             Inputs::of_memory(array)
@@ -522,12 +515,9 @@ pub(crate) struct Splitter<'a>(Inputs<'a>);
 
 #[cfg(feature = "dask")]
 impl<'a> Splitter<'a> {
-    pub(crate) fn of_file<F: ArrayFormat>(
-        file: &'a ArrayFile<F>,
-        conversion: &Conversion<'_>,
-    ) -> Result<Self> {
+    pub(crate) fn of_file(file: &'a NpyFile, conversion: &Conversion<'_>) -> Result<Self> {
         check_all_representable_as_npy([file], conversion)?;
-        Inputs::of_file::<F>(file).map(Self)
+        Inputs::of_file(file).map(Self)
     }
 
     /// Returns the header of the entire array, which the pieces form together.

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use super::{NpyStack, NpyStackWriter, parts};
+use super::{NpyStackWriter, parts};
 use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::AxisIndex;
-use crate::io::ArrayFormat;
-use crate::parts::{ArrayFile, NpyFile};
+use crate::parts::NpyFile;
 
 /// Converts an NPY file of any size to a new stack, with parts of `length` indices along an axis.
 ///
@@ -27,7 +26,7 @@ use crate::parts::{ArrayFile, NpyFile};
 ///
 /// # Examples
 ///
-/// See [`NpyStack`].
+/// See [`NpyStack`](super::NpyStack).
 pub fn convert_npy_to_stack<P, Q>(
     from: P,
     folder: Q,
@@ -39,7 +38,7 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let from = NpyFile::open_with(from, conversion.get_read_options())?;
+    let from = conversion.get_read_options().open(from)?;
     convert_file_to_stack(&from, folder, axis, length, conversion)
 }
 
@@ -55,24 +54,24 @@ where
 /// use ndarray::{Array2, arr2};
 /// use ndarray_io::convert::Conversion;
 /// use ndarray_io::dask::{NpyStack, convert_file_to_stack};
-/// use ndarray_io::ra::{RaFile, write_ra};
+/// use ndarray_io::ra::write_ra;
+/// use ndarray_io::NpyFile;
 ///
 /// # let temporary = tempfile::tempdir()?;
 /// # let (path, folder) = (temporary.path().join("a.ra"), temporary.path().join("a"));
 /// write_ra(&path, &arr2(&[[1, 2], [3, 4], [5, 6]]))?;
-/// convert_file_to_stack(&RaFile::open(&path)?, &folder, 0, 2, Conversion::new())?;
+/// convert_file_to_stack(&NpyFile::open(&path)?, &folder, 0, 2, Conversion::new())?;
 /// assert_eq!(NpyStack::open(&folder)?.lengths(), [2, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn convert_file_to_stack<F, Q>(
-    from: &ArrayFile<F>,
+pub fn convert_file_to_stack<Q>(
+    from: &NpyFile,
     folder: Q,
     axis: impl AxisIndex,
     length: usize,
     mut conversion: Conversion<'_>,
 ) -> Result<()>
 where
-    F: ArrayFormat,
     Q: AsRef<Path>,
 {
     let (folder, axis) = (folder.as_ref(), axis.number());
@@ -101,12 +100,12 @@ where
 
 /// Converts a stack of any size to one NPY file, which atomically replaces an existing one.
 ///
-/// The order is that of the part that determines the [dtype](NpyStack::dtype), unless the conversion sets
+/// The order is that of the part that determines the [dtype](super::NpyStack::dtype), unless the conversion sets
 /// another.
 ///
 /// # Errors
 ///
-/// As for [`NpyStack::open`] and [`convert_npy`](crate::convert::convert_npy);
+/// As for [`NpyStack::open`](super::NpyStack::open) and [`convert_npy`](crate::convert::convert_npy);
 /// [`BadOption`](ErrorKind::BadOption) if the new file would be in the folder of the stack.
 ///
 /// ```
@@ -128,7 +127,7 @@ where
     Q: AsRef<Path>,
 {
     let (folder, to) = (folder.as_ref(), to.as_ref());
-    let stack = NpyStack::open_with(folder, conversion.get_read_options())?;
+    let stack = conversion.get_read_options().open_stack(folder)?;
     if is_in_folder(to, folder) {
         let reason = "the new file would be in the folder of the stack".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));

@@ -77,7 +77,7 @@ impl Info {
         options: &ReadOptions,
         shape_of: &dyn Fn(usize) -> Result<Vec<usize>>,
     ) -> Result<Self> {
-        let pickle = Pickle::from_bytes_with(bytes, options)?;
+        let pickle = options.unpickle(bytes)?;
         let entry = |name| {
             pickle
                 .object()

@@ -53,7 +53,7 @@
 //! Only `info` determines which parts belong to the stack. [`NpyStackWriter`] writes each part by the
 //! protocol of `docs/concurrency.md`, and then an `info` that includes it. A reader sees either only the old
 //! parts or also the new ones. A writer that is killed leaves at most parts that are not in `info`, about which the next
-//! writer decides ([`UncommittedParts`]). A new stack appears with its `info`, and that of a conversion when it is complete.
+//! writer decides ([`WriteOptions::uncommitted`](crate::WriteOptions::uncommitted)). A new stack appears with its `info`, and that of a conversion when it is complete.
 
 mod convert;
 mod info;
@@ -69,7 +69,7 @@ use ndarray::{Array, Dimension, IxDyn, SliceArg};
 pub use convert::{convert_file_to_stack, convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, are_equal_except_byte_order, malformed_stack};
 use parts::JoinedParts;
-pub use writer::{NpyStackWriter, UncommittedParts};
+pub use writer::NpyStackWriter;
 
 use crate::blocks::Chunks;
 use crate::bytes::{FirstNotLoaded, Folder, LocalFolder, ReadAt, Region};
@@ -77,7 +77,7 @@ use crate::dtype::DType;
 use crate::elements::ReadableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::AxisIndex;
-use crate::io::{Npy, ReadArray};
+use crate::io::ReadArray;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
 use crate::transfer::{Source, read_rest};
@@ -131,16 +131,7 @@ impl NpyStack {
     /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects;
     /// - [`Limit`](ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn open<P: AsRef<Path>>(folder: P) -> Result<Self> {
-        Self::open_with(folder, &ReadOptions::new())
-    }
-
-    /// Opens the stack in a folder, with options that apply to everything read from it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`NpyStack::open`].
-    pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&local_folder(folder.as_ref()), 0, options)
+        ReadOptions::new().open_stack(folder)
     }
 
     /// Opens a stack whose parts and `info` are in any [folder](Folder).
@@ -200,7 +191,7 @@ impl NpyStack {
     }
 
     fn of(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
-        let whole = || NpyFile::from_source_with(JoinedParts::new(folder, info.clone(), options)?, options);
+        let whole = || options.open_source(JoinedParts::new(folder, info.clone(), options)?);
         let path = folder.path();
         let whole = whole().map_err(|error: Error| error.at_path(&path))?.with_path(&path);
         let whole =
@@ -310,7 +301,7 @@ impl NpyStack {
         &self,
         axis: impl AxisIndex,
         length: usize,
-    ) -> Result<Chunks<'_, A, D, Npy>> {
+    ) -> Result<Chunks<'_, A, D>> {
         self.whole.chunks(axis, length)
     }
 
@@ -416,4 +407,15 @@ fn infer_info(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result
     not_loaded.into_result()?;
     let Some(first) = first else { unreachable!("there is a part") };
     Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(&path))
+}
+
+impl ReadOptions {
+    /// Opens a stack. See [`NpyStack::open`]. The options apply to all parts.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyStack::open`].
+    pub fn open_stack(&self, folder: impl AsRef<Path>) -> Result<NpyStack> {
+        NpyStack::open_at(&local_folder(folder.as_ref()), 0, self)
+    }
 }

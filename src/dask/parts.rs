@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::info::{Info, are_equal_except_byte_order};
-use crate::array::WriteNpyExt;
 use crate::bytes::{FirstNotLoaded, Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::{Header, Order, Shape};
+use crate::io::Expected;
 use crate::npy_format;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::NpyFile;
@@ -24,7 +24,7 @@ pub(super) fn name(number: usize) -> String {
 /// Opens a part, without comparing it with `info`.
 pub(super) fn open_unchecked(folder: &dyn Folder, number: usize, options: &ReadOptions) -> Result<NpyFile> {
     let (name, path) = (name(number), folder.path_of(&name(number)));
-    let open = || NpyFile::open_region(SharedRegion::of(folder.open(&name)?), options);
+    let open = || NpyFile::open_region(SharedRegion::of(folder.open(&name)?), Expected::NPY, options);
     Ok(open().map_err(|error| error.at_path(&path))?.with_path(&path))
 }
 
@@ -168,8 +168,8 @@ impl JoinedParts {
             read = read.cast_to(self.header.dtype(), Casting::Safe)?;
         }
         let mut bytes = Vec::new();
-        read.write_npy_with(&mut bytes, &WriteOptions::new().order(self.header.order()))?;
-        NpyFile::from_source_with(InMemory(bytes), &self.options)
+        WriteOptions::new().order(self.header.order()).write_to(&mut bytes, &read)?;
+        self.options.open_source(InMemory(bytes))
     }
 
     /// Reads pieces of the elements of a part, and returns whether all of them were there.

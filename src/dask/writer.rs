@@ -12,19 +12,19 @@ use super::{
 use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
+use crate::error::{Error, ErrorKind, Remedy, Result, WantedShape};
 use crate::header::{AxisIndex, Header, Order};
+use crate::io;
 use crate::io::change::{self, DraftFolder, LockPurpose, Locked};
-use crate::io::{self, Npy};
 use crate::npy_format as npy;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, Uncommitted, Verb, WriteOptions};
 use crate::transfer::{Sink, Source};
 
 /// A writer that adds parts to a new or an existing stack.
 ///
 /// Parts become visible with [`commit`](Self::commit) or [`finish`](Self::finish). Until then, readers see
 /// the stack as it was. A writer that is dropped or killed may leave parts that are not committed; when the next one opens
-/// the stack, it says what happens to them: [`UncommittedParts`].
+/// the stack, it says what happens to them: [`Uncommitted`].
 ///
 /// A writer holds the lock of the stack from opening until it first commits parts, and from each later part
 /// until the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a
@@ -65,26 +65,6 @@ pub struct NpyStackWriter {
     options: WriteOptions,
 }
 
-/// What to do with parts that `info` does not count when a stack is appended to.
-///
-/// Such parts were written before a crash or an error and not committed.
-///
-/// ```
-/// use ndarray_io::dask::UncommittedParts;
-/// assert_eq!(UncommittedParts::default(), UncommittedParts::Refuse);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UncommittedParts {
-    /// Fails with [`ErrorKind::Uncommitted`], which contains the number of parts. This is the default.
-    #[default]
-    Refuse,
-    /// Adds the parts to the stack. It is an error if one of them does not fit, or if one is missing between others.
-    Recover,
-    /// Removes the parts.
-    Discard,
-}
-
 impl NpyStackWriter {
     /// Creates a stack in a folder, for parts of the given dtype.
     ///
@@ -104,22 +84,7 @@ impl NpyStackWriter {
         others: &[usize],
         axis: impl AxisIndex,
     ) -> Result<Self> {
-        Self::create_with(folder, dtype, others, axis, &WriteOptions::new())
-    }
-
-    /// Creates a stack in a folder, with options for the parts and `info`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`NpyStackWriter::create`].
-    pub fn create_with<P: AsRef<Path>>(
-        folder: P,
-        dtype: &DType,
-        others: &[usize],
-        axis: impl AxisIndex,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        Self::make(folder.as_ref(), dtype, (others, axis.number()), false, options)
+        WriteOptions::new().create_stack(folder, dtype, others, axis)
     }
 
     /// Creates a stack. With `publish_at_end`, it gets its name when it is complete, unless its folder exists.
@@ -142,7 +107,8 @@ impl NpyStackWriter {
         shape.insert(axis, 0);
         let info =
             Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
-        let (committed_info, folder, options) = (info.to_bytes()?, folder.to_owned(), file_options(options));
+        let (committed_info, folder, options) =
+            (info.to_bytes()?, folder.to_owned(), options.clone().create_new(false));
         let (draft, locked, committed, is_synced) = (None, None, 0, true);
         let mut writer = Self { folder, draft, info, committed, committed_info, locked, is_synced, options };
         writer.create_locked_info(publish_at_end)?;
@@ -194,95 +160,26 @@ impl NpyStackWriter {
     /// - [`Uncommitted`](ErrorKind::Uncommitted) if an interrupted append has left parts that `info` does not count;
     /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
-        Self::append_with(folder, UncommittedParts::Refuse, &WriteOptions::new())
-    }
-
-    /// Opens an existing stack, with options for the new parts and `info`.
-    ///
-    /// `surplus` determines what happens to the parts that an interrupted append has left.
-    /// [`UncommittedParts::Recover`] and [`UncommittedParts::Discard`] change the stack immediately.
-    ///
-    /// # Errors
-    ///
-    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
-    /// - [`Uncommitted`](ErrorKind::Uncommitted) if there are parts that `info` does not count, and `surplus` is
-    ///   [`UncommittedParts::Refuse`];
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch), [`DTypeMismatch`](ErrorKind::DTypeMismatch),
-    ///   [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if such a part cannot be
-    ///   recovered;
-    /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::arr1;
-    /// use ndarray_io::WriteOptions;
-    /// use ndarray_io::dask::{NpyStackWriter, UncommittedParts};
-    ///
-    /// # let temporary = tempfile::tempdir()?;
-    /// # let folder = temporary.path().join("log");
-    /// let mut writer = NpyStackWriter::create(&folder, &"<i4".parse()?, &[], 0)?;
-    /// writer.push(&arr1(&[1, 2, 3]))?;
-    /// drop(writer); // the part is not committed
-    /// assert!(NpyStackWriter::append(&folder).is_err());
-    /// let writer = NpyStackWriter::append_with(&folder, UncommittedParts::Recover, &WriteOptions::new())?;
-    /// assert_eq!(writer.lengths(), [3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn append_with<P: AsRef<Path>>(
-        folder: P,
-        surplus: UncommittedParts,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let (folder, read, options) = (folder.as_ref(), ReadOptions::new(), file_options(options));
-        let place = local_folder(folder);
-        if read_info(&*place, &read)?.is_none() {
-            match write_new_info(folder, &infer_info(&*place, 0, &read)?.to_bytes()?, &options) {
-                // Another process has written `info` in the meantime.
-                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
-                written => written.map_err(|error| error.at_path(&folder.join(INFO_FILE)))?,
-            }
-        }
-        let path = folder.join(INFO_FILE);
-        // Locked before it is read, so that no other writer can change it in between.
-        let open = || {
-            let locked = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())?;
-            let committed_info = read_info_bytes(&LocalFile(&*locked), &read)?;
-            let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
-            let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
-            Ok(Self {
-                folder,
-                draft: None,
-                info,
-                committed,
-                committed_info,
-                locked,
-                is_synced: true,
-                options,
-            })
-        };
-        let mut writer = open().map_err(|error: Error| error.at_path(&path))?;
-        writer.resolve_uncommitted(surplus)?;
-        Ok(writer)
+        WriteOptions::new().append_stack(folder)
     }
 
     /// Decides about the parts that `info` does not count. No other writer is at work: the stack is locked.
-    fn resolve_uncommitted(&mut self, surplus: UncommittedParts) -> Result<()> {
+    fn resolve_uncommitted(&mut self) -> Result<()> {
         let (place, read) = (local_folder(&self.folder), ReadOptions::new());
         let mut numbers = parts::numbers(&*place)?;
         numbers.retain(|number| *number >= self.committed);
-        match surplus {
+        match self.options.get_uncommitted() {
             _ if numbers.is_empty() => Ok(()),
-            UncommittedParts::Refuse => {
+            Uncommitted::Refuse => {
                 let parts = numbers.len() as u64;
                 Err(Error::from(ErrorKind::Uncommitted { bytes: 0, rows: 0, parts }).at_path(&self.folder))
             }
             // The last one first, so that what is left after an error has no gap.
-            UncommittedParts::Discard => numbers.into_iter().rev().try_for_each(|number| {
+            Uncommitted::Discard => numbers.into_iter().rev().try_for_each(|number| {
                 let path = self.folder.join(parts::name(number));
                 fs::remove_file(&path).map_err(|error| Error::from(error).at_path(&path))
             }),
-            UncommittedParts::Recover => {
+            Uncommitted::Recover => {
                 for number in numbers {
                     let next = self.info.lengths.len();
                     if number != next {
@@ -501,11 +398,6 @@ impl NpyStackWriter {
     }
 }
 
-/// Returns the options for the files of a stack, which need not be new: whether the stack is, is another question.
-fn file_options(options: &WriteOptions) -> WriteOptions {
-    options.clone().create_new(false)
-}
-
 fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<()> {
     change::create_new(&folder.join(INFO_FILE), options, |mut file| Ok(file.write_all(info)?))
 }
@@ -517,7 +409,7 @@ fn checked_part_length(mut file: &File, dtype: &DType, shape: &[usize], axis: us
     // is truncated at its position.
     let end = file.stream_position()?;
     let (found, _) =
-        io::read_header::<Npy>(&mut Source::region(Region::of_file(file).part(0..len)), &ReadOptions::new())?;
+        io::read_npy_header(&mut Source::region(Region::of_file(file).part(0..len)), &ReadOptions::new())?;
     file.seek(SeekFrom::Start(end))?;
     let header = found.header;
     let length = header.shape().get(axis).copied().unwrap_or(0);
@@ -529,7 +421,92 @@ fn checked_part_length(mut file: &File, dtype: &DType, shape: &[usize], axis: us
     }
     if header.dtype() != dtype {
         let (found, wanted) = (header.dtype().clone(), dtype.clone());
-        return Err(Error::from(ErrorKind::DTypeMismatch { found, wanted }).with_help(Help::FileDType));
+        return Err(Error::from(ErrorKind::DTypeMismatch { found, wanted }).with_help(Remedy::FileDType));
     }
     Ok(length)
+}
+
+impl WriteOptions {
+    /// Creates a stack in a folder, with options for the parts and `info`. See [`NpyStackWriter::create`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`NpyStackWriter::create`], and [`BadOption`](ErrorKind::BadOption) for other options.
+    pub fn create_stack(
+        &self,
+        folder: impl AsRef<Path>,
+        dtype: &DType,
+        others: &[usize],
+        axis: impl AxisIndex,
+    ) -> Result<NpyStackWriter> {
+        self.check_at_path(Verb::CreateStack, folder.as_ref())?;
+        NpyStackWriter::make(folder.as_ref(), dtype, (others, axis.number()), false, self)
+    }
+
+    /// Opens an existing stack, with options for the new parts and `info`.
+    ///
+    /// [`uncommitted`](Self::uncommitted) determines what happens to the parts that an interrupted append has left, immediately.
+    ///
+    /// # Errors
+    ///
+    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
+    /// - [`Uncommitted`](ErrorKind::Uncommitted) if there are parts that `info` does not count, and the option is
+    ///   [`Uncommitted::Refuse`];
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch), [`DTypeMismatch`](ErrorKind::DTypeMismatch),
+    ///   [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if such a part cannot be
+    ///   recovered;
+    /// - [`BadOption`](ErrorKind::BadOption) for options about new stacks;
+    /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::WriteOptions;
+    /// use ndarray_io::dask::NpyStackWriter;
+    /// use ndarray_io::options::Uncommitted;
+    ///
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let folder = temporary.path().join("log");
+    /// let mut writer = NpyStackWriter::create(&folder, &"<i4".parse()?, &[], 0)?;
+    /// writer.push(&arr1(&[1, 2, 3]))?;
+    /// drop(writer); // the part is not committed
+    /// assert!(NpyStackWriter::append(&folder).is_err());
+    /// let writer = WriteOptions::new().uncommitted(Uncommitted::Recover).append_stack(&folder)?;
+    /// assert_eq!(writer.lengths(), [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_stack(&self, folder: impl AsRef<Path>) -> Result<NpyStackWriter> {
+        let (folder, read) = (folder.as_ref(), ReadOptions::new());
+        self.check_at_path(Verb::AppendStack, folder)?;
+        let place = local_folder(folder);
+        if read_info(&*place, &read)?.is_none() {
+            match write_new_info(folder, &infer_info(&*place, 0, &read)?.to_bytes()?, self) {
+                // Another process has written `info` in the meantime.
+                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
+                written => written.map_err(|error| error.at_path(&folder.join(INFO_FILE)))?,
+            }
+        }
+        let path = folder.join(INFO_FILE);
+        // Locked before it is read, so that no other writer can change it in between.
+        let open = || {
+            let locked = change::open_locked(&path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let committed_info = read_info_bytes(&LocalFile(&*locked), &read)?;
+            let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
+            let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
+            Ok(NpyStackWriter {
+                folder,
+                draft: None,
+                info,
+                committed,
+                committed_info,
+                locked,
+                is_synced: true,
+                options: self.clone(),
+            })
+        };
+        let mut writer = open().map_err(|error: Error| error.at_path(&path))?;
+        writer.resolve_uncommitted()?;
+        Ok(writer)
+    }
 }

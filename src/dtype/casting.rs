@@ -36,8 +36,8 @@ pub enum LongDoubleFormat {
 /// let mut file = Vec::new();
 /// arr1(&[1i16, -2]).write_npy(&mut file)?;
 /// let options = ReadOptions::new().casting(Casting::Safe);
-/// assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options)?, arr1(&[1.0, -2.0]));
-/// assert!(Array1::<u8>::read_npy_with(&file[..], &options).is_err()); // it would lose the sign
+/// assert_eq!(options.read_from::<Array1<f64>>(&file[..])?, arr1(&[1.0, -2.0]));
+/// assert!(options.read_from::<Array1<u8>>(&file[..]).is_err()); // it would lose the sign
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 /// A number of fewer bits than NumPy's own types have, as the Python package `ml_dtypes` adds them to NumPy.
 ///
 /// NumPy writes their arrays as raw bytes: `|V1`, or `|V2` for `bfloat16`. Which numbers they are is for the reader to say:
-/// by the element type (see [`narrow`](crate::narrow)), or with [`ReadOptions::raw_bytes_are`](crate::ReadOptions::raw_bytes_are).
+/// by the element type (with the feature `narrow`, in the module of this name), or with [`ReadOptions::raw_bytes_are`](crate::ReadOptions::raw_bytes_are).
 /// (`<f1`, which NumPy writes for `float8_e5m2` and cannot read, is read as that.)
 ///
 /// A number of fewer than 8 bits has a byte of its own, whose higher bits are ignored.

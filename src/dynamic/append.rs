@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::{DynArray, DynView};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result};
-use crate::io::{NpyWriter, RowWriter, UncommittedRows, WritableHeader, refuse_objects};
-use crate::options::WriteOptions;
+use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::io::{NpyWriter, RowWriter, WritableHeader, refuse_objects};
+use crate::options::{Verb, WriteOptions};
 use crate::transfer::Sink;
 
 /// Rows of the dtype that the file has.
@@ -17,53 +17,48 @@ const ROWS_OF_FILE_DTYPE: WritableHeader = |header, _| Ok(header.clone());
 /// Rows whose dtype is known only at run time.
 ///
 /// ```
-/// use ndarray_io::file::UncommittedRows;
 /// use ndarray_io::{DynView, NpyWriter, WriteOptions};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("log.npy");
 /// let (dtype, options) = ("<i2".parse()?, WriteOptions::new());
-/// let mut log = NpyWriter::append_or_create_dyn(&path, &dtype, &[3], UncommittedRows::Refuse, &options)?;
+/// let mut log = options.append_or_create_dyn(&path, &dtype, &[3])?;
 /// log.push_dyn(&DynView::new(&[1, 0, 2, 0, 3, 0], 0, dtype, [3], &[2])?)?;
 /// log.finish()?;
 /// assert_eq!(ndarray_io::read_npy::<_, ndarray::Array2<i16>>(&path)?, ndarray::arr2(&[[1, 2, 3]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl NpyWriter<DynArray, File> {
-    /// Opens an existing NPY file to append rows to its array, of the dtype that it has: see [`NpyWriter::append_with`].
+impl WriteOptions {
+    /// Opens an existing NPY file to append rows to its array, of the dtype that it has: see [`append`](Self::append).
     ///
     /// # Errors
     ///
-    /// Those of [`NpyWriter::append_with`], except that any dtype is right but that of Python objects.
-    pub fn append_dyn<P: AsRef<Path>>(
-        path: P,
-        surplus: UncommittedRows,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        RowWriter::open_to_append(path.as_ref(), None, surplus, options, ROWS_OF_FILE_DTYPE)
-            .map(|row_writer| Self { row_writer, write_plan: None })
+    /// Those of [`append`](Self::append), except that any dtype is right but that of Python objects.
+    pub fn append_dyn(&self, path: impl AsRef<Path>) -> Result<NpyWriter<DynArray, File>> {
+        self.check_at_path(Verb::Append, path.as_ref())?;
+        RowWriter::open_to_append(path.as_ref(), None, self, ROWS_OF_FILE_DTYPE)
+            .map(|row_writer| NpyWriter { row_writer, write_plan: None })
     }
 
-    /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`NpyWriter::append_or_create_with`].
+    /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`append_or_create`](Self::append_or_create).
     ///
     /// # Errors
     ///
     /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements of an existing file have another dtype.
     /// - [`BadOption`](ErrorKind::BadOption) if the dtype has Python objects.
-    /// - Those of [`NpyWriter::append_or_create_with`].
-    pub fn append_or_create_dyn<P: AsRef<Path>>(
-        path: P,
+    /// - Those of [`append_or_create`](Self::append_or_create).
+    pub fn append_or_create_dyn(
+        &self,
+        path: impl AsRef<Path>,
         dtype: &DType,
         row: &[usize],
-        surplus: UncommittedRows,
-        options: &WriteOptions,
-    ) -> Result<Self> {
+    ) -> Result<NpyWriter<DynArray, File>> {
         let path = path.as_ref();
+        self.check_at_path(Verb::AppendOrCreate, path)?;
         refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
-        let row_writer =
-            RowWriter::open_to_append_or_create(path, (row, &own), surplus, options, ROWS_OF_FILE_DTYPE)?;
-        let writer = Self { row_writer, write_plan: None };
+        let row_writer = RowWriter::open_to_append_or_create(path, (row, &own), self, ROWS_OF_FILE_DTYPE)?;
+        let writer = NpyWriter { row_writer, write_plan: None };
         writer.check_dtype(dtype)?;
         Ok(writer)
     }
@@ -91,6 +86,6 @@ impl<W: Write> NpyWriter<DynArray, W> {
             return Ok(());
         }
         let kind = ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: self.dtype().clone() };
-        Err(self.row_writer.at_path(Error::from(kind).with_help(Help::FileDType)))
+        Err(self.row_writer.at_path(Error::from(kind).with_help(Remedy::FileDType)))
     }
 }

@@ -18,6 +18,9 @@ use crate::transfer::tiles::{TileConversion, recode_all};
 impl DynArray {
     /// Converts the elements to a Rust type, by the rules of [`Casting`].
     ///
+    /// `how` is a [`Casting`], or options: the casting (by default none, so that the dtype must be that of the type),
+    /// the format of `longdouble`s, and all others that apply to a file's elements.
+    ///
     /// # Errors
     ///
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
@@ -32,7 +35,7 @@ impl DynArray {
     /// # Examples
     ///
     /// ```
-    /// use ndarray::{arr1, Array1};
+    /// use ndarray::arr1;
     /// use ndarray_io::{Casting, DynArray};
     ///
     /// let array = DynArray::new(&arr1(&[1.9, -300.0]))?;
@@ -40,31 +43,8 @@ impl DynArray {
     /// assert!(array.cast::<i8, ndarray::Ix1>(Casting::Safe).is_err());
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn cast<A: ReadableElement, D: Dimension>(&self, casting: Casting) -> Result<Array<A, D>> {
-        self.cast_with(&ReadOptions::new().casting(casting))
-    }
-
-    /// Like [`cast`](Self::cast), with options: the casting (by default none, so that the dtype must be that of the type),
-    /// the format of `longdouble`s, and all others that apply to a file's elements.
-    ///
-    /// # Errors
-    ///
-    /// As for [`cast`](Self::cast).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{Ix1, arr1};
-    /// use ndarray_io::dtype::LongDoubleFormat;
-    /// use ndarray_io::{Casting, DynArray, ReadOptions};
-    ///
-    /// let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::X87);
-    /// let long = DynArray::new(&arr1(&[0.5]))?.cast_to_with(&"<f16".parse()?, &options)?;
-    /// assert_eq!(long.cast_with::<f32, Ix1>(&options)?, arr1(&[0.5]));
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn cast_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
-        self.to_array_with(options)
+    pub fn cast<A: ReadableElement, D: Dimension>(&self, how: impl Into<ReadOptions>) -> Result<Array<A, D>> {
+        self.to_array_with(&how.into())
     }
 
     /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
@@ -74,6 +54,9 @@ impl DynArray {
     /// other byte order. Text that is too long and times that are out of range are errors. As in NumPy, text without a width
     /// (`U`, `S`) has the width that NumPy reserves for the type (of durations, some need more, which is an error), and a time without a unit (`M8`, `m8`) keeps its unit. (A Rust type is a
     /// complete dtype: read as `Datetime64<Generic>`, a time loses its unit.)
+    ///
+    /// `how` is a [`Casting`], or options: the casting (by default `Safe`), the format of `longdouble`s, which numbers raw
+    /// bytes are, and the number of threads.
     ///
     /// # Errors
     ///
@@ -88,40 +71,25 @@ impl DynArray {
     /// # Examples
     ///
     /// ```
-    /// use ndarray::{arr1, Ix1};
-    /// use ndarray_io::dtype::{Kind, Scalar};
-    /// use ndarray_io::{ByteOrder, Casting, DynArray};
+    /// use ndarray::arr1;
+    /// use ndarray_io::dtype::{Kind, LongDoubleFormat, Scalar};
+    /// use ndarray_io::{ByteOrder, Casting, DynArray, ReadOptions};
     ///
     /// let dtype = Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap();
     /// let array = DynArray::new(&arr1(&[1i64, -2]))?.cast_to(&dtype.into(), Casting::SameKind)?;
     /// assert_eq!(array.dtype().to_string(), "'>f4'");
     /// assert_eq!(array.bytes(), [0x3F, 0x80, 0, 0, 0xC0, 0, 0, 0]);
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn cast_to(&self, dtype: &DType, casting: Casting) -> Result<Self> {
-        self.cast_to_with(dtype, &ReadOptions::new().casting(casting))
-    }
-
-    /// Like [`cast_to`](Self::cast_to), with options: the casting (by default `Safe`), the format of `longdouble`s, which numbers raw
-    /// bytes are, and the number of threads.
     ///
-    /// # Errors
-    ///
-    /// As for [`cast_to`](Self::cast_to).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::arr1;
-    /// use ndarray_io::dtype::LongDoubleFormat;
-    /// use ndarray_io::{DynArray, ReadOptions};
-    ///
-    /// let options = ReadOptions::new().long_double(LongDoubleFormat::Quad);
-    /// let array = DynArray::new(&arr1(&[0.5]))?.cast_to_with(&"<f16".parse()?, &options)?;
+    /// let quad = ReadOptions::new().long_double(LongDoubleFormat::Quad);
+    /// let array = DynArray::new(&arr1(&[0.5]))?.cast_to(&"<f16".parse()?, &quad)?;
     /// assert_eq!(array.bytes()[14..], [0xFE, 0x3F]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn cast_to_with(&self, dtype: &DType, options: &ReadOptions) -> Result<Self> {
+    pub fn cast_to(&self, dtype: &DType, how: impl Into<ReadOptions>) -> Result<Self> {
+        self.cast_by(dtype, &how.into())
+    }
+
+    fn cast_by(&self, dtype: &DType, options: &ReadOptions) -> Result<Self> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Objects stay as they are: only the byte order in the dtype may differ.

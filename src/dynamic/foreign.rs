@@ -16,9 +16,9 @@ use crate::elements::{
 };
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
-use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
+use crate::io::{NpyReader, Payload, PayloadRef};
 use crate::options::WriteOptions;
-use crate::parts::{ArrayFile, Selection};
+use crate::parts::{NpyFile, Selection};
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Sink, Target};
 
@@ -278,11 +278,11 @@ pub(crate) fn fill(
     Ok(())
 }
 
-impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
+impl<R: Read> NpyReader<R> {
     /// Reads the elements into memory of the caller, of any dtype without Python objects.
     ///
-    /// The memory must have exactly the size of the elements, [`payload_len`](ArrayReader::payload_len). They are in the
-    /// [order](ArrayReader::order) of the array; with a byte order, their bytes are in that order, and otherwise as in the file.
+    /// The memory must have exactly the size of the elements, [`payload_len`](NpyReader::payload_len). They are in the
+    /// [order](NpyReader::order) of the array; with a byte order, their bytes are in that order, and otherwise as in the file.
     /// Bools and text are checked, as [`DynArray::check`] does, unless [the options](crate::ReadOptions::allow_invalid_elements) say
     /// otherwise. After an error, the content of the memory is unspecified.
     ///
@@ -290,7 +290,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
     /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects.
-    /// - Those of [`read`](ArrayReader::read).
+    /// - Those of [`read`](NpyReader::read).
     ///
     /// # Examples
     ///
@@ -309,26 +309,26 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 }
 
-impl<F: ArrayFormat> ArrayFile<F> {
-    /// Reads all elements into memory of the caller: see [`ArrayReader::read_into_bytes`].
+impl NpyFile {
+    /// Reads all elements into memory of the caller: see [`NpyReader::read_into_bytes`].
     ///
     /// # Errors
     ///
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
-    /// - Those of [`read`](ArrayFile::read).
+    /// - Those of [`read`](NpyFile::read).
     pub fn read_into_bytes(&self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
         let all = vec![FULL_AXIS; self.shape().len()];
         self.slice_into_bytes(&all[..], into, byte_order)
     }
 
-    /// Reads the elements of a slice into memory of the caller: see [`ArrayReader::read_into_bytes`].
+    /// Reads the elements of a slice into memory of the caller: see [`NpyReader::read_into_bytes`].
     ///
-    /// They are in the [order](ArrayFile::order) of the array, without the axes that the slice drops.
+    /// They are in the [order](NpyFile::order) of the array, without the axes that the slice drops.
     ///
     /// # Errors
     ///
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size than the elements of the slice.
-    /// - Those of [`slice`](ArrayFile::slice).
+    /// - Those of [`slice`](NpyFile::slice).
     ///
     /// # Examples
     ///

@@ -140,7 +140,7 @@ impl DynArray {
         options: &WriteOptions,
     ) -> Result<Self> {
         let mut file = Vec::new();
-        array.write_npy_with(&mut file, options)?;
+        options.write_to(&mut file, &array)?;
         NpyReader::new(&file[..])?.read()
     }
 
@@ -330,7 +330,7 @@ impl DynArray {
     ///
     /// let mut file = Vec::new();
     /// arr1(&[Object::from("a"), Object::none()]).write_npy(&mut file)?;
-    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
+    /// let array = ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..])?;
     /// assert_eq!(array.objects().unwrap()[0].as_str(), Some("a"));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```

@@ -8,16 +8,15 @@ use super::{AlignedBytes, DynArray};
 use crate::elements::{Bytes, WritableElement};
 use crate::error::Result;
 use crate::header::Header;
-use crate::io::ArrayFormat;
 use crate::options::WriteOptions;
-use crate::parts::{ArrayFile, Selection};
+use crate::parts::{NpyFile, Selection};
 use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
 /// The slice of an entire axis.
 pub(super) const FULL_AXIS: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Reads part of the array as a [`DynArray`].
     ///
     /// This is the untyped counterpart of [`slice`](Self::slice).

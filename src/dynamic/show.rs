@@ -16,9 +16,8 @@ use crate::elements::{
     without_trailing_nuls,
 };
 use crate::error::Result;
-use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
-use crate::parts::{ArrayFile, Selection};
+use crate::parts::{NpyFile, Selection};
 
 /// The number of elements shown at each end of an abbreviated axis.
 const EDGE_ITEMS: usize = 3;
@@ -104,7 +103,7 @@ impl DynArray {
     }
 }
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Formats the array as the `Display` of [`DynArray`] does.
     ///
     /// Of an array with more than 1000 elements, only the edges are read.
@@ -128,32 +127,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn preview(&self) -> Result<String> {
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        self.preview_slice(&vec![all; self.header().shape_ref().ndim()][..])
-    }
-
-    /// Formats part of the array, selected as in ndarray's `slice`.
-    ///
-    /// Of a part with more than 1000 elements, only the edges are read.
-    ///
-    /// # Errors
-    ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{Array2, s};
-    /// use ndarray_io::NpyFile;
-    ///
-    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 2), |(row, column)| (row * 2 + column) as u16))?;
-    /// assert_eq!(NpyFile::open(&path)?.preview_slice(s![10..;-400, ..])?, "[[1998, 1999],\n [1198, 1199],\n [ 398,  399]]");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn preview_slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<String> {
-        self.preview_with(slice, &DisplayOptions::new())
+        self.preview_with(&vec![all; self.header().shape_ref().ndim()][..], &DisplayOptions::new())
     }
 
     /// Formats part of the array with the width, length and precision from a [`DisplayOptions`].

@@ -8,7 +8,7 @@ use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
@@ -95,7 +95,7 @@ impl<const N: usize> TryFrom<&[u8]> for Bytes<N> {
 
     fn try_from(bytes: &[u8]) -> Result<Self> {
         let (length, width) = (bytes.len() as u64, N as u64);
-        let too_long = || Error::from(ErrorKind::TextTooLong { length, width }).with_help(Help::WidenField);
+        let too_long = || Error::from(ErrorKind::TextTooLong { length, width }).with_help(Remedy::WidenField);
         Self::new(bytes).ok_or_else(too_long)
     }
 }

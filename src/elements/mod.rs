@@ -17,6 +17,7 @@ mod decimal;
 mod fixed;
 mod from_into;
 mod longdouble;
+#[cfg(feature = "narrow")]
 pub(crate) mod narrow;
 mod number;
 pub(crate) mod record;
@@ -55,7 +56,7 @@ pub(crate) use void::hex;
 pub use wrapped::*;
 
 use crate::dtype::{DType, Kind, TimeStep};
-use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Remedy, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use bytemuck::Pod;
@@ -71,7 +72,7 @@ pub(crate) use transform::ByteTransform;
 /// - [`Complex`](num_complex::Complex) of `f32`, `f64` and `LongDouble`;
 /// - `String`, `Vec<u8>`, [`Bytes`], [`Chars`] and [`Void`];
 /// - [`Datetime64`] and [`Timedelta64`];
-/// - the numbers of `ml_dtypes`: see [`narrow`](crate::narrow);
+/// - with the feature `narrow`, the numbers of `ml_dtypes`;
 /// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
 /// - with the feature `object`, `Object`, and `Option<String>`, which is only read: texts of which some are missing, as
 ///   NumPy's `StringDType` has them;
@@ -415,10 +416,10 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
         return ErrorKind::Objects { found: found.clone() }.into();
     }
     let help = match (found, rust_type(found)) {
-        (DType::Subarray(_), Some(rust_type)) => Help::ReadAs { rust_type, can_convert: false },
-        (_, Some(rust_type)) => Help::ReadAs { rust_type, can_convert },
-        (DType::Record(_), _) => Help::ReadRecords,
-        _ => Help::ReadDynamic,
+        (DType::Subarray(_), Some(rust_type)) => Remedy::ReadAs { rust_type, can_convert: false },
+        (_, Some(rust_type)) => Remedy::ReadAs { rust_type, can_convert },
+        (DType::Record(_), _) => Remedy::ReadRecords,
+        _ => Remedy::ReadDynamic,
     };
     Error::from(ErrorKind::DTypeMismatch { found: found.clone(), wanted }).with_help(help)
 }

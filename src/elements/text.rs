@@ -11,7 +11,7 @@ use super::swap::swap_units;
 use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Remedy, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
@@ -105,7 +105,7 @@ impl<const N: usize> TryFrom<&str> for Chars<N> {
 
     fn try_from(text: &str) -> Result<Self> {
         let too_long = || ErrorKind::TextTooLong { length: text.chars().count() as u64, width: N as u64 };
-        Self::new(text).ok_or_else(|| Error::from(too_long()).with_help(Help::WidenField))
+        Self::new(text).ok_or_else(|| Error::from(too_long()).with_help(Remedy::WidenField))
     }
 }
 

@@ -10,7 +10,7 @@ impl Error {
     #[cfg(any(not(feature = "lz4"), all(feature = "npz", not(feature = "zstd"))))]
     pub(crate) fn missing_feature(option: &str, feature: &'static str) -> Self {
         let reason = format!("{option} needs the feature `{feature}`");
-        Self::from(ErrorKind::BadOption { reason }).with_help(super::Help::Feature { name: feature })
+        Self::from(ErrorKind::BadOption { reason }).with_help(super::Remedy::Feature { name: feature })
     }
 }
 
@@ -132,9 +132,9 @@ impl ErrorKind {
     /// Creates [`NeedsCopy`](Self::NeedsCopy) for content that is compressed.
     ///
     /// ```
-    /// use ndarray_io::error::{ErrorKind, Help};
+    /// use ndarray_io::error::ErrorKind;
     /// use ndarray_io::Error;
-    /// assert_eq!(Error::from(ErrorKind::compressed(10, 100)).help(), Some(Help::Read));
+    /// assert_eq!(Error::from(ErrorKind::compressed(10, 100)).help().unwrap().id(), "read");
     /// ```
     pub fn compressed(packed: u64, size: u64) -> Self {
         Self::NeedsCopy(CopyReason::Compressed { packed, size })

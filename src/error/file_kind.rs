@@ -3,19 +3,9 @@
 use std::fmt;
 
 /// A kind of file that is known by its first bytes.
-///
-/// ```
-/// use ndarray::Array1;
-/// use ndarray_io::error::{FileKind, Help};
-/// use ndarray_io::ReadNpyExt;
-///
-/// let error = Array1::<f64>::read_npy(&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..]).unwrap_err();
-/// assert_eq!(error.to_string(), "expected an NPY file, found a gzip file");
-/// assert_eq!(error.help(), Some(Help::OtherFile(FileKind::Gzip)));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FileKind {
+#[cfg_attr(not(feature = "full"), allow(dead_code))] // some are of features
+pub(crate) enum FileKind {
     /// An NPY file.
     Npy,
     /// An RA file.
@@ -59,6 +49,32 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Returns the id of the remedy for such a file.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::Npy => "file-npy",
+            Self::Ra => "file-ra",
+            Self::Zip => "file-zip",
+            Self::Torch => "file-torch",
+            Self::Pickle => "file-pickle",
+            Self::Gzip => "file-gzip",
+            Self::Zstd => "file-zstd",
+            Self::Xz => "file-xz",
+            Self::Bzip2 => "file-bzip2",
+            Self::Lz4 => "file-lz4",
+            Self::Hdf5 => "file-hdf5",
+            Self::Matlab => "file-matlab",
+            Self::Parquet => "file-parquet",
+            Self::Arrow => "file-arrow",
+            Self::Safetensors => "file-safetensors",
+            Self::Picture => "file-picture",
+            Self::GitLfs => "file-git-lfs",
+            Self::Html => "file-html",
+            Self::Json => "file-json",
+            Self::Text => "file-text",
+        }
+    }
+
     /// How many bytes are looked at.
     pub(crate) const PREFIX_LEN: usize = 16;
 
@@ -109,7 +125,7 @@ impl FileKind {
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Npy => "read it with read_npy or NpyFile",
-            Self::Ra => "read it with ra::read_ra or RaFile",
+            Self::Ra => "read it with ra::read_ra or NpyFile",
             Self::Zip => "if it is an NPZ archive, read it with read_npz or NpzFile",
             Self::Torch => {
                 "read its pickle with NpzFile::read_raw and object::Pickle, which says which members are the elements; or save arrays in \

@@ -1,30 +1,47 @@
-//! [`Help`]: remedies for errors.
+//! [`Help`]: what to do about errors.
 
 use std::fmt;
 
 use super::{FileKind, LimitKind};
 use crate::dtype::Casting;
 
-/// A remedy for an error; see [`Error::help`](crate::Error::help).
+/// What to do about an error; see [`Error::help`](crate::Error::help).
 ///
-/// A front end can phrase it in its own terms, such as a command-line flag or a GUI control. `Display`
-/// phrases it in terms of this library's API.
+/// `Display` says it in terms of this library. A front end that has a command-line flag or a control for it recognizes it by its id.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
-/// use ndarray_io::error::Help;
 /// use ndarray_io::{ReadNpyExt, WriteNpyExt};
 ///
 /// let mut file = Vec::new();
 /// arr1(&[1.5]).write_npy(&mut file)?;
 /// let error = Array1::<i32>::read_npy(&file[..]).unwrap_err();
 /// assert_eq!(error.to_string(), "expected elements of '<i4', found '<f8'");
-/// assert_eq!(error.help().unwrap().to_string(), "read it as f64, or convert it with ReadOptions::casting");
+/// let help = error.help().unwrap();
+/// assert_eq!(help.to_string(), "read it as f64, or convert it with ReadOptions::casting");
+/// assert_eq!(help.id(), "read-as");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Help {
+pub struct Help(pub(super) Remedy);
+
+impl Help {
+    /// Returns the name of the remedy, which stays the same while its text may change: `password`, `cast-safe`, `file-gzip`.
+    pub fn id(&self) -> &'static str {
+        self.0.id()
+    }
+}
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The remedies that there are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "full"), allow(dead_code))] // some are of features
+pub(crate) enum Remedy {
     /// Read a file of another kind in another way.
     OtherFile(FileKind),
     /// Open a URL with another crate than this one.
@@ -38,7 +55,6 @@ pub enum Help {
     /// Read the entire array: it cannot be read in parts.
     ReadWhole,
     /// Read the array as another Rust type, or convert the elements while reading.
-    #[non_exhaustive]
     ReadAs {
         /// The Rust type that can hold the elements; there may be several, as in `String or Chars<4>`.
         rust_type: String,
@@ -51,7 +67,6 @@ pub enum Help {
     /// [`DynArray::cast`](crate::DynArray::cast): they cannot be viewed as they are in memory.
     TakeCopy,
     /// Take the array as this type, or convert it with [`DynArray::cast`](crate::DynArray::cast).
-    #[non_exhaustive]
     CastArray {
         /// The Rust type.
         rust_type: String,
@@ -73,7 +88,6 @@ pub enum Help {
     /// Convert all files to one dtype.
     OneDType,
     /// Write the elements as another Rust type.
-    #[non_exhaustive]
     WriteAs {
         /// The Rust type.
         rust_type: &'static str,
@@ -89,13 +103,11 @@ pub enum Help {
     /// Write the array as an NPY file.
     UseNpy,
     /// Use a later pickle protocol.
-    #[non_exhaustive]
     PickleProtocol {
         /// The lowest protocol that is sufficient.
         protocol: u8,
     },
     /// Write a later version of the NPY format.
-    #[non_exhaustive]
     Version {
         /// The lowest version that is sufficient.
         version: (u8, u8),
@@ -103,7 +115,6 @@ pub enum Help {
     /// Ignore flags of an RA file that are unknown or do not match its data.
     IgnoreRaFlags,
     /// Ignore the bytes after the array.
-    #[non_exhaustive]
     AllowTrailing {
         /// Whether the bytes may be rows of an interrupted append, which can be recovered.
         may_recover: bool,
@@ -149,15 +160,72 @@ pub enum Help {
     /// Provide the right password for an encrypted member.
     Password,
     /// Enable a Cargo feature of this library.
-    #[non_exhaustive]
     Feature {
         /// The name of the feature.
         name: &'static str,
     },
 }
 
+impl Remedy {
+    fn id(&self) -> &'static str {
+        match self {
+            Self::OtherFile(kind) => kind.id(),
+            Self::OpenUrl => "open-url",
+            Self::FinishArchive => "finish-archive",
+            Self::Map => "map",
+            Self::Read => "read",
+            Self::ReadWhole => "read-whole",
+            Self::ReadAs { .. } => "read-as",
+            Self::TakeBytes => "take-bytes",
+            Self::TakeCopy => "take-copy",
+            Self::CastArray { .. } => "cast-array",
+            Self::Cast(Casting::Safe) => "cast-safe",
+            Self::Cast(Casting::SameKind) => "cast-same-kind",
+            Self::Cast(_) => "cast-unsafe",
+            Self::LongDoubleFormat => "long-double-format",
+            Self::ReadRecords => "read-records",
+            Self::ReadDynamic => "read-dynamic",
+            Self::AnyRank => "any-rank",
+            Self::AllowObjects => "allow-objects",
+            Self::ReadPickle => "read-pickle",
+            Self::OneDType => "one-dtype",
+            Self::WriteAs { .. } => "write-as",
+            Self::FileDType => "dtype-of-file",
+            Self::RaBool => "ra-bool",
+            Self::FortranOrder => "fortran-order",
+            Self::COrder => "c-order",
+            Self::UseNpy => "use-npy",
+            Self::PickleProtocol { .. } => "pickle-protocol",
+            Self::Version { .. } => "version",
+            Self::IgnoreRaFlags => "ignore-ra-flags",
+            Self::AllowTrailing { .. } => "allow-trailing",
+            Self::RecoverRows => "recover-rows",
+            Self::RecoverParts => "recover-parts",
+            Self::DropTrailing => "drop-trailing",
+            Self::KeepTrailing => "keep-trailing",
+            Self::RenameField => "rename-field",
+            Self::IgnoreExtraFields => "ignore-extra-fields",
+            Self::RaiseLimit(..) => "raise-limit",
+            Self::Replace => "replace",
+            Self::InPlace => "in-place",
+            Self::TextWidth => "text-width",
+            Self::WidenField => "widen-field",
+            Self::ByIndex => "by-index",
+            Self::ReplaceMember => "replace-member",
+            Self::PushAllRows => "push-all-rows",
+            Self::GrowHeader => "grow-header",
+            Self::NextArray => "next-array",
+            Self::ArrayFollows => "array-follows",
+            Self::OpenToWrite => "open-to-write",
+            Self::WaitForLock => "wait-for-lock",
+            Self::Password => "password",
+            Self::Feature { .. } => "feature",
+        }
+    }
+}
+
 /// Phrases the remedy in terms of this library's API.
-impl fmt::Display for Help {
+impl fmt::Display for Remedy {
     #[expect(clippy::too_many_lines, reason = "a list of texts")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -167,7 +235,7 @@ impl fmt::Display for Help {
             Self::Map => "map the file with NpyMmap",
             Self::Password => "set the right password with ReadOptions::password",
             Self::Read => "read the array instead of viewing it",
-            Self::ReadWhole => "read the entire array with read_ra or RaReader",
+            Self::ReadWhole => "read the entire array with read_ra or ReadOptions::ra_reader",
             Self::ReadAs { rust_type, can_convert: true } => {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
@@ -190,7 +258,7 @@ impl fmt::Display for Help {
             Self::WriteAs { rust_type } => return write!(f, "write the elements as {rust_type}"),
             Self::FileDType => "write elements of the file's dtype",
             Self::RaBool => {
-                "write the elements as u8, or with RaOptions::eltype_5, which some programs do not read as bool"
+                "write the elements as u8, or with WriteOptions::ra_bools, which some programs do not read as bool"
             }
             Self::FortranOrder => "use Fortran order, for example with (3, 4).f()",
             Self::COrder => "in Fortran order, the array grows along its last axis: create the file in C order, or convert it with convert_npy",
@@ -209,19 +277,18 @@ impl fmt::Display for Help {
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
                 "call finish or checkpoint on the NpyWriter that writes them; if it was interrupted, recover or discard them with \
-                 NpyWriter::append_with or append_or_create_with, and file::UncommittedRows; or ignore them with ReadOptions::allow_trailing"
+                 WriteOptions::uncommitted, and append or append_or_create; or ignore them with ReadOptions::allow_trailing"
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",
             Self::RecoverRows => {
-                "if they belong to an interrupted append, recover or discard them with NpyWriter::append_with or \
-                 append_or_create_with, and file::UncommittedRows"
+                "if they belong to an interrupted append, recover or discard them with WriteOptions::uncommitted, and append or \
+                 append_or_create"
             }
             Self::RecoverParts => {
-                "if they belong to an interrupted append, recover or discard them with NpyStackWriter::append_with and \
-                 UncommittedParts"
+                "if they belong to an interrupted append, recover or discard them with WriteOptions::uncommitted, and append_stack"
             }
             Self::DropTrailing => "drop them with Conversion::drop_trailing",
-            Self::KeepTrailing => "choose what happens to the trailing bytes with RaOptions::trailing",
+            Self::KeepTrailing => "choose what happens to the trailing bytes with WriteOptions::trailing",
             Self::RenameField => {
                 "rename the field to match the file with #[record(rename = \"…\")], or give it a value without one with #[record(default)]"
             }
@@ -241,7 +308,7 @@ impl fmt::Display for Help {
             Self::ByIndex => "select one of the members by its index",
             Self::ReplaceMember => "give it another name, or replace it with NpzUpdate::replace",
             Self::PushAllRows => "push all rows that are declared, and each of them whole, before finish",
-            Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",
+            Self::GrowHeader => "rewrite the file with WriteOptions::grow_header, which adds padding to its header",
             Self::NextArray => "advance to the next array with NpyReader::next_array",
             Self::ArrayFollows => "another array follows: read one after the other with NpyReader and its next_array",
             Self::OpenToWrite => "open it with NpyFile::open_to_write",

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{FileKind, Help};
+use super::{FileKind, Remedy};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -533,46 +533,47 @@ impl ErrorKind {
 
     /// Returns the remedy, if it depends only on the kind.
     #[deny(clippy::wildcard_enum_match_arm)] // as above
-    pub(super) fn help(&self) -> Option<Help> {
-        let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
+    pub(super) fn help(&self) -> Option<Remedy> {
+        let read_as =
+            |rust_type: &str| Remedy::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
-            Self::OutOfMemory { .. } => Help::Map,
-            Self::BadMagic { found, .. } => Help::OtherFile(FileKind::of(found)?),
-            Self::Unsupported { part: FilePart::Pickle, .. } => Help::ReadPickle,
+            Self::OutOfMemory { .. } => Remedy::Map,
+            Self::BadMagic { found, .. } => Remedy::OtherFile(FileKind::of(found)?),
+            Self::Unsupported { part: FilePart::Pickle, .. } => Remedy::ReadPickle,
             // An incomplete row cannot be recovered.
-            Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
-            Self::Uncommitted { parts: 0, .. } => Help::RecoverRows,
-            Self::Uncommitted { .. } => Help::RecoverParts,
+            Self::Trailing { rows, .. } => Remedy::AllowTrailing { may_recover: *rows > 0 },
+            Self::Uncommitted { parts: 0, .. } => Remedy::RecoverRows,
+            Self::Uncommitted { .. } => Remedy::RecoverParts,
             Self::InvalidElement(fault) => match fault {
                 // Not as a `u8`, which has another dtype; and casts check bools, too.
-                ElementFault::Bool { .. } => Help::ReadDynamic,
+                ElementFault::Bool { .. } => Remedy::ReadDynamic,
                 ElementFault::Variant { number, .. } => read_as(number),
                 ElementFault::Unicode { .. } => read_as("Chars"),
                 ElementFault::Utf8 { .. } => read_as("Vec<u8> or Bytes"),
             },
-            Self::MissingField { .. } => Help::RenameField,
-            Self::ExtraField { .. } => Help::IgnoreExtraFields,
+            Self::MissingField { .. } => Remedy::RenameField,
+            Self::ExtraField { .. } => Remedy::IgnoreExtraFields,
             Self::ShapeMismatch { wanted: WantedShape::Axes(_), found } if found.ndim() == 0 => {
                 read_as("Array0")
             }
-            Self::ShapeMismatch { wanted: WantedShape::Axes(_), .. } => Help::AnyRank,
-            Self::NeedsCopy(CopyReason::Packed) => Help::ReadWhole,
-            Self::NeedsCopy(_) => Help::Read,
+            Self::ShapeMismatch { wanted: WantedShape::Axes(_), .. } => Remedy::AnyRank,
+            Self::NeedsCopy(CopyReason::Packed) => Remedy::ReadWhole,
+            Self::NeedsCopy(_) => Remedy::Read,
             // Without the feature, no type can represent Python objects, so the remedy is to enable it.
-            Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
-            Self::Objects { .. } => Help::Feature { name: "object" },
+            Self::Objects { .. } if cfg!(feature = "object") => Remedy::AllowObjects,
+            Self::Objects { .. } => Remedy::Feature { name: "object" },
             Self::Limit { limit_kind, .. } if limit_kind.limits_method().is_some() => {
-                Help::RaiseLimit(*limit_kind)
+                Remedy::RaiseLimit(*limit_kind)
             }
-            Self::VersionTooLow { needed, .. } => Help::Version { version: *needed },
-            Self::Locked => Help::WaitForLock,
-            Self::AlreadyExists => Help::Replace,
-            Self::CannotReplace { .. } => Help::InPlace,
-            Self::TextTooLong { .. } => Help::TextWidth,
-            Self::AmbiguousName { .. } => Help::ByIndex,
-            Self::NameTaken { .. } => Help::ReplaceMember,
-            Self::WrongCount { .. } => Help::PushAllRows,
-            Self::HeaderCannotGrow { .. } => Help::GrowHeader,
+            Self::VersionTooLow { needed, .. } => Remedy::Version { version: *needed },
+            Self::Locked => Remedy::WaitForLock,
+            Self::AlreadyExists => Remedy::Replace,
+            Self::CannotReplace { .. } => Remedy::InPlace,
+            Self::TextTooLong { .. } => Remedy::TextWidth,
+            Self::AmbiguousName { .. } => Remedy::ByIndex,
+            Self::NameTaken { .. } => Remedy::ReplaceMember,
+            Self::WrongCount { .. } => Remedy::PushAllRows,
+            Self::HeaderCannotGrow { .. } => Remedy::GrowHeader,
             // The remedy depends on the call, which adds it, or there is none.
             Self::Io(_)
             | Self::BadSource { .. }

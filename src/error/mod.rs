@@ -24,8 +24,9 @@ mod samples;
 pub(crate) mod value;
 
 pub use escape::{escape_invisible, is_invisible};
-pub use file_kind::FileKind;
+pub(crate) use file_kind::FileKind;
 pub use help::Help;
+pub(crate) use help::Remedy;
 pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
 pub use value::Returned;
 pub(crate) use value::{Error, Result};

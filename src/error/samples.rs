@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{
-    CopyReason, ElementFault, Error, ErrorKind, FilePart, FileSection, Help, LimitKind, WantedShape,
+    CopyReason, ElementFault, Error, ErrorKind, FilePart, FileSection, LimitKind, Remedy, WantedShape,
 };
 use crate::dtype::Casting;
 use crate::dtype::DType;
@@ -150,58 +150,60 @@ fn sample_errors() -> Vec<Error> {
         Error::from(ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") }).with_help(help)
     };
     all.extend([
-        mismatch(Help::ReadAs { rust_type: "f64".into(), can_convert: true }),
-        Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: 2 })).with_help(Help::TakeBytes),
+        mismatch(Remedy::ReadAs { rust_type: "f64".into(), can_convert: true }),
+        Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: 2 })).with_help(Remedy::TakeBytes),
         Error::from(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype(">f8") }))
-            .with_help(Help::TakeCopy),
-        mismatch(Help::CastArray { rust_type: "f64".into() }),
-        mismatch(Help::Cast(Casting::SameKind)),
-        mismatch(Help::ReadRecords),
-        mismatch(Help::ReadDynamic),
-        mismatch(Help::FileDType),
-        mismatch(Help::OneDType),
-        Error::from(ErrorKind::Objects { found: DType::Object }).with_help(Help::ReadPickle),
+            .with_help(Remedy::TakeCopy),
+        mismatch(Remedy::CastArray { rust_type: "f64".into() }),
+        mismatch(Remedy::Cast(Casting::SameKind)),
+        mismatch(Remedy::ReadRecords),
+        mismatch(Remedy::ReadDynamic),
+        mismatch(Remedy::FileDType),
+        mismatch(Remedy::OneDType),
+        Error::from(ErrorKind::Objects { found: DType::Object }).with_help(Remedy::ReadPickle),
         Error::from(ErrorKind::NotRepresentable {
             format: "RA",
             dtype: dtype("|b1"),
             reason: "no program but RawArray.jl reads them".into(),
         })
-        .with_help(Help::RaBool),
-        Error::from(ErrorKind::Trailing { bytes: 5, at_least: false, rows: 0 }).with_help(Help::DropTrailing),
+        .with_help(Remedy::RaBool),
+        Error::from(ErrorKind::Trailing { bytes: 5, at_least: false, rows: 0 })
+            .with_help(Remedy::DropTrailing),
         Error::from(ErrorKind::CannotReplace { reason: "64 bytes of metadata follow the array".into() })
-            .with_help(Help::KeepTrailing),
+            .with_help(Remedy::KeepTrailing),
         Error::from(ErrorKind::TextTooLong { length: 5, width: 4 }).at_field("name").at_element(3),
         Error::from(ErrorKind::Io(std::io::ErrorKind::StorageFull.into())).while_writing(),
         Error::from(ErrorKind::BadOption {
             reason: "expected Fortran order: the first axis of an RA file varies fastest".into(),
         })
-        .with_help(Help::FortranOrder),
+        .with_help(Remedy::FortranOrder),
         Error::from(ErrorKind::OutOfTurn { reason: "the array has been read".into() })
-            .with_help(Help::NextArray),
+            .with_help(Remedy::NextArray),
         Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason: "unknown flags 0x80".into() })
-            .with_help(Help::IgnoreRaFlags),
+            .with_help(Remedy::IgnoreRaFlags),
         Error::from(ErrorKind::bad_option("the file was opened for reading only"))
-            .with_help(Help::OpenToWrite),
+            .with_help(Remedy::OpenToWrite),
         Error::from(ErrorKind::BadOption { reason: "bytes need protocol 3".into() })
-            .with_help(Help::PickleProtocol { protocol: 4 }),
-        Error::from(ErrorKind::Io(io::ErrorKind::NotFound.into())).with_help(Help::OpenUrl),
+            .with_help(Remedy::PickleProtocol { protocol: 4 }),
+        Error::from(ErrorKind::Io(io::ErrorKind::NotFound.into())).with_help(Remedy::OpenUrl),
         Error::from(ErrorKind::malformed(FilePart::Archive, "it has no directory", None))
-            .with_help(Help::FinishArchive),
-        Error::from(ErrorKind::dtype_mismatch(dtype("<f2"), dtype("<f16"))).with_help(Help::LongDoubleFormat),
+            .with_help(Remedy::FinishArchive),
+        Error::from(ErrorKind::dtype_mismatch(dtype("<f2"), dtype("<f16")))
+            .with_help(Remedy::LongDoubleFormat),
         Error::from(ErrorKind::dtype_mismatch(dtype("<f8"), dtype("<f4")))
-            .with_help(Help::WriteAs { rust_type: "f64" }),
+            .with_help(Remedy::WriteAs { rust_type: "f64" }),
         Error::from(ErrorKind::BadOption { reason: "the parts of a stack are in C order".into() })
-            .with_help(Help::COrder),
+            .with_help(Remedy::COrder),
         Error::from(ErrorKind::not_representable("an RA file", dtype("<U3"), "it is text"))
-            .with_help(Help::UseNpy),
+            .with_help(Remedy::UseNpy),
         Error::from(ErrorKind::Trailing { bytes: 96, at_least: false, rows: 0 })
-            .with_help(Help::ArrayFollows),
-        Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password),
+            .with_help(Remedy::ArrayFollows),
+        Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Remedy::Password),
         Error::from(ErrorKind::Unsupported {
             part: FilePart::Archive,
             reason: "compression method 12 (bzip2)".into(),
         })
-        .with_help(Help::Feature { name: "zip-methods" }),
+        .with_help(Remedy::Feature { name: "zip-methods" }),
     ]);
     all
 }
@@ -215,7 +217,7 @@ fn io_error_round_trip_keeps_everything() {
         |error| error.at_member("a"),
         |error| error.at_element(5).with_axis_indices(&Shape::from([2, 3]), crate::shape::Order::C),
         |error| error.at_field("mass"),
-        |error| error.with_help(Help::Read),
+        |error| error.with_help(Remedy::Read),
     ];
     for place in placed {
         for (wanted, error) in sample_errors().into_iter().zip(sample_errors()) {
@@ -233,7 +235,7 @@ fn io_error_round_trip_keeps_everything() {
 /// Returns the names of an enum's variants, parsed from its source so that none can be forgotten.
 #[cfg(feature = "object")]
 fn variants(source: &'static str, name: &str) -> Vec<&'static str> {
-    let (_, variants) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+    let (_, variants) = source.split_once(&format!("enum {name} {{\n")).unwrap();
     let (variants, _) = variants.split_once("\n}\n").unwrap();
     let names = variants.lines().filter_map(|line| line.strip_prefix("    "));
     let names = names.filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
@@ -254,7 +256,7 @@ fn error_messages_equal_those_in_testdata() {
     // A word alone would not do: `Rows` is a limit and also a shape that is wanted.
     let named = |name: &str, error: &Error| match name {
         "ErrorKind" => format!("{:?}", error.kind()),
-        "Help" => error.help().map_or_else(String::new, |help| format!("{help:?}")),
+        "Remedy" => error.remedy().map_or_else(String::new, |help| format!("{help:?}")),
         "LimitKind" => match error.kind() {
             ErrorKind::Limit { limit_kind, .. } => format!("{limit_kind:?}"),
             _ => String::new(),
@@ -265,7 +267,7 @@ fn error_messages_equal_those_in_testdata() {
     for (source, name) in [
         (include_str!("kind.rs"), "ErrorKind"),
         (include_str!("kind.rs"), "LimitKind"),
-        (include_str!("help.rs"), "Help"),
+        (include_str!("help.rs"), "Remedy"),
     ] {
         for variant in variants(source, name) {
             let is_sample = |error: &Error| {

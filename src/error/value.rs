@@ -1,11 +1,10 @@
 //! [`Error`], and [`Result`].
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::{fmt, io};
 
 use super::kind::{self, LimitKind};
-use super::{ErrorKind, Help};
+use super::{ErrorKind, Help, Remedy};
 use crate::shape::{Order, Shape};
 
 /// A `Result` whose error is [`Error`] by default.
@@ -76,8 +75,8 @@ impl<T> std::error::Error for Returned<T> {
 /// [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
 ///
 /// `Display` describes what was found, what was expected, and where, in one line. [`help`](Error::help)
-/// returns a remedy, if there is one. It follows the line in `{:#}` and in `Debug`, which is what `unwrap` and `main` print, and it is the last
-/// [`source`](std::error::Error::source), unless an I/O error has sources of its own, which is how `anyhow` and `eyre` show it.
+/// says what to do, if something can be done. It follows the line in `{:#}` and in `Debug`, which is what `unwrap` and `main` print. The
+/// [`source`](std::error::Error::source) is the cause of an I/O error alone.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -101,11 +100,9 @@ struct ErrorData {
     element: Option<usize>,
     index: Vec<usize>,
     field: Option<String>,
-    help: Option<Help>,
+    help: Option<Remedy>,
     /// Whether an I/O error is one of writing.
     is_write_error: bool,
-    /// The remedy as a source, which is made when it is asked for.
-    remedy: OnceLock<Option<Remedy>>,
 }
 
 impl Error {
@@ -273,18 +270,68 @@ impl Error {
         self.kind().class() == kind::Class::Mismatch
     }
 
+    /// Returns whether the elements or fields of the file have another type than the caller wants: another type can be tried.
+    ///
+    /// ```
+    /// # use ndarray::{Array2, ArrayD, arr1};
+    /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    /// let mut file = Vec::new();
+    /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+    /// assert!(Array2::<i32>::read_npy(&file[..]).unwrap_err().is_dtype_mismatch()); // the type is looked at first
+    /// let error = Array2::<f64>::read_npy(&file[..]).unwrap_err();
+    /// assert!(error.is_shape_mismatch() && !error.is_dtype_mismatch());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn is_dtype_mismatch(&self) -> bool {
+        matches!(
+            self.kind(),
+            ErrorKind::DTypeMismatch { .. }
+                | ErrorKind::Objects { .. }
+                | ErrorKind::MissingField { .. }
+                | ErrorKind::ExtraField { .. }
+        )
+    }
+
+    /// Returns whether the array has another shape, or another number of axes, than the caller wants.
+    pub fn is_shape_mismatch(&self) -> bool {
+        matches!(self.kind(), ErrorKind::ShapeMismatch { .. })
+    }
+
+    /// Returns whether a request asks for what there is not: a part, an axis, a field or a member. A server answers it with an error of the
+    /// client, and other [faults of the call](Self::is_usage) with one of its own.
+    ///
+    /// ```
+    /// # use ndarray::{arr1, s};
+    /// # use ndarray_io::{NpyFile, write_npy};
+    /// # let file = tempfile::NamedTempFile::new().unwrap();
+    /// write_npy(file.path(), &arr1(&[1.0]))?;
+    /// let array = NpyFile::open(file.path())?;
+    /// assert!(array.slice::<f64, _>(s![5]).unwrap_err().is_client_fault());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn is_client_fault(&self) -> bool {
+        matches!(
+            self.kind(),
+            ErrorKind::OutOfBounds { .. }
+                | ErrorKind::NoSuchAxis { .. }
+                | ErrorKind::NoSuchField { .. }
+                | ErrorKind::NoSuchMember { .. }
+                | ErrorKind::AmbiguousName { .. }
+                | ErrorKind::Encrypted { .. }
+        )
+    }
+
     /// Returns whether a limit was exceeded. [`help`](Error::help) names the limit if it can be raised.
     ///
     /// ```
     /// # use ndarray::{Array1, arr1};
-    /// # use ndarray_io::error::{Help, LimitKind};
     /// # use ndarray_io::{Limits, ReadNpyExt, ReadOptions, WriteNpyExt};
     /// let mut file = Vec::new();
     /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
     /// let options = ReadOptions::new().limits(Limits::default().payload(8));
-    /// let error = Array1::<f64>::read_npy_with(&file[..], &options).unwrap_err();
+    /// let error = options.read_from::<Array1<f64>>(&file[..]).unwrap_err();
     /// assert!(error.is_limit());
-    /// assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::PayloadBytes)));
+    /// assert_eq!(error.help().unwrap().id(), "raise-limit");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_limit(&self) -> bool {
@@ -328,7 +375,7 @@ impl Error {
     ///
     /// ```
     /// # let file = tempfile::NamedTempFile::new().unwrap();
-    /// assert!(ndarray_io::create_new_npy(file.path(), &ndarray::arr0(1u8)).unwrap_err().is_conflict());
+    /// assert!(ndarray_io::WriteOptions::new().create_new(true).write_npy(file.path(), &ndarray::arr0(1u8)).unwrap_err().is_conflict());
     /// ```
     pub fn is_conflict(&self) -> bool {
         self.kind().class() == kind::Class::Conflict
@@ -352,35 +399,39 @@ impl Error {
         self.kind().class() == kind::Class::Cancelled
     }
 
-    /// Returns a remedy for the error, if there is one, which a front end can phrase in its own terms.
+    /// Returns what to do about the error, as a text in terms of this library, if there is something. A front end recognizes it by its
+    /// [id](Help::id) and says it in its own terms.
     ///
     /// ```
     /// # use ndarray::{Array2, arr1};
-    /// # use ndarray_io::error::Help;
     /// # use ndarray_io::{ReadNpyExt, WriteNpyExt};
     /// let mut file = Vec::new();
     /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
     /// let error = Array2::<f64>::read_npy(&file[..]).unwrap_err();
     /// assert_eq!(error.to_string(), "expected an array of 2 axes, found shape (2,)");
-    /// assert_eq!(error.help(), Some(Help::AnyRank));
+    /// assert_eq!(error.help().unwrap().to_string(), "read it as an ArrayD");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn help(&self) -> Option<Help> {
+        self.remedy().map(Help)
+    }
+
+    pub(super) fn remedy(&self) -> Option<Remedy> {
         // The type of a struct's field determines its width: `WriteOptions::text_width` has no effect on it.
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
-            return Some(Help::WidenField);
+            return Some(Remedy::WidenField);
         }
         /// Windows has no such names.
         const ERROR_INVALID_NAME: i32 = 123;
         let is_missing = matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound
             || cfg!(windows) && error.raw_os_error() == Some(ERROR_INVALID_NAME));
         if is_missing && self.path().is_some_and(|path| path.to_string_lossy().contains("://")) {
-            return Some(Help::OpenUrl);
+            return Some(Remedy::OpenUrl);
         }
         self.0.help.clone().or_else(|| self.kind().help())
     }
 
-    pub(crate) fn with_help(mut self, help: Help) -> Self {
+    pub(crate) fn with_help(mut self, help: Remedy) -> Self {
         // The first remedy is the most specific one: it was added closest to the fault.
         self.0.help.get_or_insert(help);
         self
@@ -388,7 +439,7 @@ impl Error {
 
     /// Says that elements cannot be converted: they are viewed.
     pub(crate) fn without_conversion_help(mut self) -> Self {
-        if let Some(Help::ReadAs { can_convert, .. }) = &mut self.0.help {
+        if let Some(Remedy::ReadAs { can_convert, .. }) = &mut self.0.help {
             *can_convert = false;
         }
         self
@@ -396,12 +447,12 @@ impl Error {
 
     /// Says what can be done with an array that has been read as a `DynArray`, instead of reading it in another way.
     pub(crate) fn with_help_of_read_array(mut self) -> Self {
-        match self.help() {
-            Some(Help::ReadAs { rust_type, can_convert: true }) => {
-                self.0.help = Some(Help::CastArray { rust_type });
+        match self.remedy() {
+            Some(Remedy::ReadAs { rust_type, can_convert: true }) => {
+                self.0.help = Some(Remedy::CastArray { rust_type });
             }
-            Some(Help::ReadDynamic) => self.0.help = Some(Help::TakeBytes),
-            Some(Help::Read) => self.0.help = Some(Help::TakeCopy),
+            Some(Remedy::ReadDynamic) => self.0.help = Some(Remedy::TakeBytes),
+            Some(Remedy::Read) => self.0.help = Some(Remedy::TakeCopy),
             _ => {}
         }
         self
@@ -518,7 +569,6 @@ impl From<ErrorKind> for Error {
             field: None,
             help: None,
             is_write_error: false,
-            remedy: OnceLock::new(),
         }))
     }
 }
@@ -580,7 +630,6 @@ impl From<Error> for io::Error {
                 help: None,
                 is_write_error: false,
                 index: _,
-                remedy: _,
             } => return inner,
             inner => Error(Box::new(inner)),
         };
@@ -607,22 +656,10 @@ impl std::error::Error for Error {
         match self.kind() {
             // `Display` shows the I/O error itself, so the chain continues with that error's source.
             ErrorKind::Io(error) if error.source().is_some() => error.source(),
-            _ => self.0.remedy.get_or_init(|| self.help().map(Remedy)).as_ref().map(|remedy| remedy as _),
+            _ => None,
         }
     }
 }
-
-/// The remedy as the last source of an error, which is how reports of `anyhow` and `eyre` show it.
-#[derive(Debug)]
-struct Remedy(Help);
-
-impl fmt::Display for Remedy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "help: {}", self.0)
-    }
-}
-
-impl std::error::Error for Remedy {}
 
 /// What `unwrap` and `main` print: the text of `Display`, and the remedy below it. `{:#?}` is the structure.
 impl fmt::Debug for Error {
@@ -631,8 +668,7 @@ impl fmt::Debug for Error {
             write!(f, "{self}")?;
             return self.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"));
         }
-        let ErrorData { kind, path, member, element, index: _, field, help: _, is_write_error: _, remedy: _ } =
-            &*self.0;
+        let ErrorData { kind, path, member, element, index: _, field, help: _, is_write_error: _ } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {

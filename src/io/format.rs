@@ -1,133 +1,172 @@
-//! The interface of a format, over which readers, files and maps are generic.
+//! What readers, files and maps need to know of a format: how a header is parsed, and what is special about the elements after it.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::payload::{PayloadReader, PayloadRef};
-use crate::error::{Error, Result};
+use super::ra;
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
+use crate::ra_format::{self, RaHeader};
+use crate::shape::Order;
 
-/// A format that stores a header before the elements: [`Npy`] or [`Ra`](crate::file::Ra).
-///
-/// The trait is sealed.
-///
-/// ```
-/// use ndarray_io::file::{ArrayFile, ArrayFormat};
-///
-/// fn rows<F: ArrayFormat>(file: &ArrayFile<F>) -> usize {
-///     file.shape().first().copied().unwrap_or(1)
-/// }
-/// ```
-pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
-    /// The format's own header: a [`Header`] and the fields that only this format has.
-    type Found: Clone + fmt::Debug + Send + Sync;
-
-    /// Whether a file may contain other bytes after the array.
-    #[doc(hidden)]
-    const ALLOWS_TRAILING: bool;
-
-    #[doc(hidden)]
-    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<Self::Found>>;
-
-    /// Returns the error for a source that ends after `have` bytes where `parse` needs `need`.
-    #[doc(hidden)]
-    fn truncated(have: usize, need: usize) -> Error;
-
-    #[doc(hidden)]
-    fn header(found: &Self::Found) -> &Header;
-
-    /// Encodes the header of a new file.
-    #[doc(hidden)]
-    fn format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>>;
-
-    /// Returns an error unless the elements are stored uncompressed.
-    #[doc(hidden)]
-    fn check_uncompressed(_: &Self::Found, _: &ReadOptions) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns an error if NPY files cannot represent the elements.
-    #[doc(hidden)]
-    fn check_representable_in_npy(_: &Self::Found) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns the size of the stored elements in bytes, if the header declares it.
-    #[doc(hidden)]
-    fn stored_len(found: &Self::Found) -> Option<u64> {
-        Self::header(found).payload_len()
-    }
-
-    /// Returns the size in bytes that the stored elements have at least.
-    #[doc(hidden)]
-    fn min_stored_len(found: &Self::Found) -> u64 {
-        Self::stored_len(found).unwrap_or_default()
-    }
-
-    /// Returns the options, extended by what dispatch on the element type needs to know about this format.
-    #[doc(hidden)]
-    fn dispatch_options<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
-        Cow::Borrowed(options)
-    }
-
-    /// Passes the elements to `read`, after decompressing them if they are compressed.
-    #[doc(hidden)]
-    fn with_payload(
-        found: &Self::Found,
-        payload: PayloadRef<'_, '_>,
-        read: &mut PayloadReader<'_>,
-    ) -> Result<()>;
+/// The formats that store a header before the elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Npy,
+    Ra,
 }
 
-/// NumPy's NPY format.
-///
-/// ```
-/// use ndarray_io::file::{ArrayFile, Npy};
-/// use ndarray_io::NpyFile;
-/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Npy>> = |path| NpyFile::open(path); // the same type
-/// # assert!(open("/no/such/file").is_err());
-/// ```
+/// The format that a header is expected to have. Public for signatures of hidden functions: users cannot name it.
 #[derive(Clone, Copy, Debug)]
-pub enum Npy {}
+pub enum Expected {
+    Only(Format),
+    /// That of which it has the magic bytes; NPY, if it has none.
+    Any,
+}
 
-impl ArrayFormat for Npy {
-    type Found = NpyHeader;
+impl Expected {
+    /// NPY only, as NumPy reads.
+    pub(crate) const NPY: Self = Self::Only(Format::Npy);
+    pub(crate) const RA: Self = Self::Only(Format::Ra);
 
-    const ALLOWS_TRAILING: bool = false;
+    fn format(self, bytes: &[u8]) -> Format {
+        match self {
+            Self::Only(format) => format,
+            Self::Any if ra_format::has_magic(bytes) => Format::Ra,
+            Self::Any => Format::Npy,
+        }
+    }
 
-    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
-        let Parsed::Done(mut found, used) = npy::parse_with(bytes, options.get_limits())? else {
-            return npy::parse_with(bytes, options.get_limits());
-        };
+    pub(crate) fn parse(self, bytes: &[u8], options: &ReadOptions) -> Result<Parsed<FormatHeader>> {
+        match self.format(bytes) {
+            Format::Npy => parse_npy(bytes, options)?.try_map(|found| Ok(FormatHeader::Npy(found))),
+            Format::Ra => ra_format::parse(bytes)?
+                .try_map(|found| ra::apply_options(found, options).map(FormatHeader::Ra)),
+        }
+    }
+
+    /// Returns the error for a source that ends after these bytes where `parse` needs `need`.
+    pub(crate) fn truncated(self, bytes: &[u8], need: usize) -> Error {
+        match self.format(bytes) {
+            Format::Npy => npy::truncated(bytes.len(), need),
+            Format::Ra => ra_format::truncated(bytes.len(), need),
+        }
+    }
+}
+
+pub(super) fn parse_npy(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
+    npy::parse_with(bytes, options.get_limits())?.try_map(|mut found| {
         if let Some(narrow) = options.get_raw_bytes_type() {
             found.header = found.header.with_raw_bytes_as(narrow)?;
         }
         found.header.check_empty_items()?;
-        Ok(Parsed::Done(found, used))
-    }
+        Ok(found)
+    })
+}
 
-    fn truncated(have: usize, need: usize) -> Error {
-        npy::truncated(have, need)
-    }
-
-    fn header(found: &NpyHeader) -> &Header {
-        &found.header
-    }
-
-    fn format(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
-        npy::format(header, options.get_version())
-    }
-
-    fn with_payload(_: &NpyHeader, payload: PayloadRef<'_, '_>, read: &mut PayloadReader<'_>) -> Result<()> {
-        read(payload)
+/// Encodes the header of a new file.
+pub(crate) fn format_header(format: Format, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+    match format {
+        Format::Npy => format_npy_header(header, options),
+        Format::Ra if header.order() == Order::C && header.shape_ref().ndim() > 1 => {
+            let reason = "expected Fortran order: the first axis of an RA file varies fastest".into();
+            Err(Error::from(ErrorKind::BadOption { reason }).with_help(Remedy::FortranOrder))
+        }
+        Format::Ra => ra_format::format(header),
     }
 }
 
-pub(super) mod private {
-    /// Restricts the trait to this library's formats.
-    pub trait Sealed {}
+pub(crate) fn format_npy_header(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+    npy::format(header, options.get_version())
+}
 
-    impl Sealed for super::Npy {}
+/// The header of a file: a [`Header`] and the fields that only its format has.
+#[derive(Clone, Debug)]
+pub(crate) enum FormatHeader {
+    Npy(NpyHeader),
+    Ra(RaHeader),
+}
+
+impl FormatHeader {
+    pub(crate) fn header(&self) -> &Header {
+        match self {
+            Self::Npy(found) => &found.header,
+            Self::Ra(found) => &found.header,
+        }
+    }
+
+    /// Returns what a later header of the same file must be.
+    pub(crate) fn expected(&self) -> Expected {
+        match self {
+            Self::Npy(_) => Expected::NPY,
+            Self::Ra(_) => Expected::RA,
+        }
+    }
+
+    pub(crate) fn npy(&self) -> Option<&NpyHeader> {
+        match self {
+            Self::Npy(found) => Some(found),
+            Self::Ra(_) => None,
+        }
+    }
+
+    pub(crate) fn ra(&self) -> Option<&RaHeader> {
+        match self {
+            Self::Npy(_) => None,
+            Self::Ra(found) => Some(found),
+        }
+    }
+
+    /// Returns whether a file may contain other bytes after the array.
+    pub(crate) fn allows_trailing(&self) -> bool {
+        self.ra().is_some()
+    }
+
+    /// Returns an error unless the elements are stored uncompressed.
+    pub(crate) fn check_uncompressed(&self, options: &ReadOptions) -> Result<()> {
+        self.ra().map_or(Ok(()), |found| ra::check_uncompressed(found, options))
+    }
+
+    /// Returns an error if NPY files cannot represent the elements.
+    pub(crate) fn check_representable_in_npy(&self) -> Result<()> {
+        self.ra().map_or(Ok(()), ra::check_representable_in_npy)
+    }
+
+    /// Returns the size of the stored elements in bytes, if the header declares it.
+    pub(crate) fn stored_len(&self) -> Option<u64> {
+        match self {
+            Self::Npy(found) => found.header.payload_len(),
+            Self::Ra(found) => ra::stored_len(found),
+        }
+    }
+
+    /// Returns the size in bytes that the stored elements have at least.
+    pub(crate) fn min_stored_len(&self) -> u64 {
+        match (self.stored_len(), self) {
+            (None, Self::Ra(found)) => found.header.len(),
+            (known, _) => known.unwrap_or_default(),
+        }
+    }
+
+    /// Returns the options, extended by what dispatch on the element type needs to know about the format.
+    pub(crate) fn dispatch_options<'o>(&self, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+        match self {
+            Self::Npy(_) => Cow::Borrowed(options),
+            Self::Ra(found) => Cow::Owned(ra::dispatch_options(found, options)),
+        }
+    }
+
+    /// Passes the elements to `read`, after decompressing them if they are compressed.
+    pub(crate) fn with_payload(
+        &self,
+        payload: PayloadRef<'_, '_>,
+        read: &mut PayloadReader<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Npy(_) => read(payload),
+            Self::Ra(found) => ra::with_payload(found, payload, read),
+        }
+    }
 }

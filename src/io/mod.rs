@@ -12,17 +12,16 @@ mod reader_state;
 mod writer;
 mod zeroed;
 
-pub use format::{ArrayFormat, Npy};
+pub(crate) use format::{Expected, Format, FormatHeader, format_npy_header};
 pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
 pub use payload::ReadArray;
 pub(crate) use payload::{Payload, PayloadReader, PayloadRef, output_of};
-pub use ra::Ra;
 #[cfg(feature = "npz")]
 pub(crate) use read::read_whole_source;
-pub(crate) use read::{check_end, read_file, read_header, read_header_of_file};
-pub use reader::{ArrayReader, NpyReader, RaReader};
-pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
+pub(crate) use read::{check_end, read_file, read_header, read_header_of_file, read_npy_header};
+pub use reader::NpyReader;
+pub use writer::NpyWriter;
 pub(crate) use writer::{RowWriter, WritableHeader, refuse_objects};
 pub(crate) use writer::{group_inner_axes_for, options_for};
 pub(crate) use zeroed::write_zeroed;

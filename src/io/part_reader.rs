@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use super::format::ArrayFormat;
+use super::format::FormatHeader;
 use super::payload::{PayloadRef, ReadArray};
 use super::reader_state::{State, lost_position_error};
 use crate::bytes;
@@ -15,9 +15,9 @@ use crate::transfer::{self, Source};
 /// The elements of an array that comes from a reader. They are read part by part, in the order in which they come.
 ///
 /// If it is dropped early, the reader knows how many bytes of the array it has yet to skip.
-pub(crate) struct PartReader<'r, R, F: ArrayFormat> {
+pub(crate) struct PartReader<'r, R> {
     buffer: PayloadBuffer<'r, R>,
-    found: &'r F::Found,
+    found: &'r FormatHeader,
     options: Cow<'r, ReadOptions>,
     state: &'r mut State,
     /// The options for parts whose progress is told here.
@@ -29,22 +29,22 @@ pub(crate) struct PartReader<'r, R, F: ArrayFormat> {
     read_singly_until: u64,
 }
 
-impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
+impl<'r, R: Read> PartReader<'r, R> {
     /// Fails if the array cannot be read in parts, or if the reader is known to be too short for it.
     pub(super) fn new(
         reader: &'r mut R,
-        found: &'r F::Found,
+        found: &'r FormatHeader,
         options: &'r ReadOptions,
         state: &'r mut State,
     ) -> Result<Self> {
-        F::check_uncompressed(found, options)?;
-        let header = F::header(found);
+        found.check_uncompressed(options)?;
+        let header = found.header();
         let payload_len = header.declared_payload_len()?;
         if let Some(have) = Source::of(reader).remaining().filter(|have| *have < payload_len) {
             return Err(transfer::truncated(header, have));
         }
         let buffer = PayloadBuffer { reader, left: payload_len, bytes: Vec::new(), consumed: 0 };
-        let options = F::dispatch_options(found, options);
+        let options = found.dispatch_options(options);
         let options_without_progress = options.without_progress();
         Ok(Self {
             buffer,
@@ -59,7 +59,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     }
 
     pub(crate) fn header(&self) -> &'r Header {
-        F::header(self.found)
+        self.found.header()
     }
 
     pub(crate) fn options(&self) -> &ReadOptions {

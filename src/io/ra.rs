@@ -1,116 +1,73 @@
 //! The RA format: how its flags affect the reading of elements.
 
-use std::borrow::Cow;
-
-use super::format::{ArrayFormat, private};
 use super::payload::{Payload, PayloadReader, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::error::{CopyReason, Error, ErrorKind, FilePart, FileSection, Help, Result};
-use crate::header::{Header, Parsed};
+use crate::error::{CopyReason, Error, ErrorKind, FilePart, FileSection, Remedy, Result};
+use crate::header::Header;
 use crate::limits;
-use crate::options::{ReadOptions, WriteOptions};
-use crate::ra_format::{self as ra, Packing, RaHeader};
+use crate::options::ReadOptions;
+use crate::ra_format::{Packing, RaHeader};
 use crate::shape::Order;
 use crate::transfer::{self, Source, WholeBlockReader};
 
-/// The RA format: a binary header, then the elements with the first axis varying fastest.
-///
-/// ```
-/// use ndarray_io::file::{ArrayFile, Ra};
-/// use ndarray_io::ra::RaFile;
-/// let open: fn(&str) -> ndarray_io::Result<ArrayFile<Ra>> = |path| RaFile::open(path); // the same type
-/// # assert!(open("/no/such/file").is_err());
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub enum Ra {}
-
-impl private::Sealed for Ra {}
-
-impl ArrayFormat for Ra {
-    type Found = RaHeader;
-
-    const ALLOWS_TRAILING: bool = true;
-
-    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<RaHeader>> {
-        let Parsed::Done(mut found, used) = ra::parse(bytes)? else { return ra::parse(bytes) };
-        if options.get_ra_bytes_are_bools() {
-            found = found.with_bools()?;
-        }
-        // `ml_dtypes` has no complex numbers of two bytes.
-        if let Some(narrow) = options.get_raw_bytes_type().filter(|_| found.eltype != 4) {
-            found.header = found.header.with_raw_bytes_as(narrow)?;
-        }
-        found.header.check_empty_items()?;
-        Ok(Parsed::Done(found, used))
+/// Returns the header as the options say.
+pub(super) fn apply_options(mut found: RaHeader, options: &ReadOptions) -> Result<RaHeader> {
+    if options.get_ra_bytes_are_bools() {
+        found = found.with_bools()?;
     }
-
-    fn truncated(have: usize, need: usize) -> Error {
-        ra::truncated(have, need)
+    // `ml_dtypes` has no complex numbers of two bytes.
+    if let Some(narrow) = options.get_raw_bytes_type().filter(|_| found.eltype != 4) {
+        found.header = found.header.with_raw_bytes_as(narrow)?;
     }
+    found.header.check_empty_items()?;
+    Ok(found)
+}
 
-    fn header(found: &RaHeader) -> &Header {
-        &found.header
+pub(super) fn check_uncompressed(found: &RaHeader, options: &ReadOptions) -> Result<()> {
+    check_flags(found, options)?;
+    match found.packing() {
+        Packing::None => Ok(()),
+        _ => Err(ErrorKind::NeedsCopy(CopyReason::Packed).into()),
     }
+}
 
-    fn format(header: &Header, _: &WriteOptions) -> Result<Vec<u8>> {
-        if header.order() == Order::C && header.shape_ref().ndim() > 1 {
-            let reason = "expected Fortran order: the first axis of an RA file varies fastest".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::FortranOrder));
-        }
-        ra::format(header)
+pub(super) fn check_representable_in_npy(found: &RaHeader) -> Result<()> {
+    let dtype = found.header.dtype();
+    let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
+    if matches!(found.eltype, 1..=4) && is_void {
+        let reason = format!("it is a number of {} bytes in the RA file", found.elbyte);
+        return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
     }
+    Ok(())
+}
 
-    fn check_uncompressed(found: &RaHeader, options: &ReadOptions) -> Result<()> {
-        check_flags(found, options)?;
-        match found.packing() {
-            Packing::None => Ok(()),
-            _ => Err(ErrorKind::NeedsCopy(CopyReason::Packed).into()),
-        }
-    }
+pub(super) fn stored_len(found: &RaHeader) -> Option<u64> {
+    (found.packing() != Packing::Ambiguous).then_some(found.size)
+}
 
-    fn check_representable_in_npy(found: &RaHeader) -> Result<()> {
-        let dtype = found.header.dtype();
-        let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
-        if matches!(found.eltype, 1..=4) && is_void {
-            let reason = format!("it is a number of {} bytes in the RA file", found.elbyte);
-            return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
-        }
-        Ok(())
+pub(super) fn dispatch_options(found: &RaHeader, options: &ReadOptions) -> ReadOptions {
+    let options = options.clone().with_innermost_first();
+    if found.eltype != 0 {
+        return options;
     }
+    options.with_raw_records(if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little })
+}
 
-    fn stored_len(found: &RaHeader) -> Option<u64> {
-        (found.packing() != Packing::Ambiguous).then_some(found.size)
-    }
-
-    fn min_stored_len(found: &RaHeader) -> u64 {
-        if found.packing() == Packing::Ambiguous { found.header.len() } else { found.size }
-    }
-
-    fn dispatch_options<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
-        let options = options.clone().with_innermost_first();
-        if found.eltype != 0 {
-            return Cow::Owned(options);
-        }
-        let order = if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
-        Cow::Owned(options.with_raw_records(order))
-    }
-
-    fn with_payload(
-        found: &RaHeader,
-        payload: PayloadRef<'_, '_>,
-        read: &mut PayloadReader<'_>,
-    ) -> Result<()> {
-        let Payload { source, header, options } = payload.into_inner();
-        let options = Self::dispatch_options(found, options);
-        check_flags(found, &options)?;
-        let Some(unpack) = prepare_unpacking(source, found, &options)? else {
-            return read(PayloadRef::new(source, header, &options));
-        };
-        let (_, len) = header.len_and_bytes_in_memory()?;
-        let mut block = WholeBlockReader::new(len, unpack);
-        read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
-    }
+pub(super) fn with_payload(
+    found: &RaHeader,
+    payload: PayloadRef<'_, '_>,
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
+    let Payload { source, header, options } = payload.into_inner();
+    let options = dispatch_options(found, options);
+    check_flags(found, &options)?;
+    let Some(unpack) = prepare_unpacking(source, found, &options)? else {
+        return read(PayloadRef::new(source, header, &options));
+    };
+    let (_, len) = header.len_and_bytes_in_memory()?;
+    let mut block = WholeBlockReader::new(len, unpack);
+    read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
 }
 
 fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
@@ -118,7 +75,7 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     if flags != 0 && !options.get_ignore_ra_flags() {
         let reason = format!("unknown flags {flags:#x}");
         let error = Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason });
-        return Err(error.with_help(Help::IgnoreRaFlags));
+        return Err(error.with_help(Remedy::IgnoreRaFlags));
     }
     if found.is_big_endian() && (found.eltype, found.elbyte) == (5, 2) {
         let reason = "bfloat16 in big-endian byte order".into();
@@ -206,7 +163,7 @@ fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
 #[cfg(not(feature = "lz4"))]
 fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
     let error = Error::from(ErrorKind::Unsupported { part: FilePart::Data, reason: "an LZ4 block".into() });
-    Err(error.with_help(Help::Feature { name: "lz4" }))
+    Err(error.with_help(Remedy::Feature { name: "lz4" }))
 }
 
 /// Decompresses data that is marked as compressed although its declared size is that of the elements.
@@ -263,7 +220,7 @@ fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> R
 fn not_packed_error() -> Error {
     let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
     Error::from(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None })
-        .with_help(Help::IgnoreRaFlags)
+        .with_help(Remedy::IgnoreRaFlags)
 }
 
 /// Decompresses an LZ4 block to as many bytes as it has; `None` if it is none.

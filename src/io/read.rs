@@ -3,23 +3,31 @@
 use std::fs::File;
 
 use super::change;
-use super::format::{ArrayFormat, Npy};
+use super::format::{Expected, FormatHeader};
 use super::payload::{PayloadReader, PayloadRef, ReadArray, output_of};
-use crate::error::{Error, ErrorKind, FileSection, Help, Result};
+use crate::error::{Error, ErrorKind, FileSection, Remedy, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
 /// Reads a header and returns it with its length, leaving the source directly after the header.
-pub(crate) fn read_header<F: ArrayFormat>(
+pub(crate) fn read_npy_header(source: &mut Source<'_>, options: &ReadOptions) -> Result<(NpyHeader, usize)> {
+    match read_header(source, Expected::NPY, options)? {
+        (FormatHeader::Npy(found), used) => Ok((found, used)),
+        (FormatHeader::Ra(_), _) => unreachable!("only NPY was expected"),
+    }
+}
+
+pub(crate) fn read_header(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<(F::Found, usize)> {
-    match read_next_header::<F>(source, options)? {
+) -> Result<(FormatHeader, usize)> {
+    match read_next_header(source, expected, options)? {
         Some(found) => Ok(found),
-        None => match F::parse(&[], options)? {
-            Parsed::NeedMore(need) => Err(F::truncated(0, need)),
+        None => match expected.parse(&[], options)? {
+            Parsed::NeedMore(need) => Err(expected.truncated(&[], need)),
             Parsed::Done(..) => unreachable!("a header has bytes"),
         },
     }
@@ -29,43 +37,46 @@ pub(crate) fn read_header<F: ArrayFormat>(
 ///
 /// A header that matches the length of the file is accepted. Any other header may have been read while it was
 /// being written, so it is read again under the header lock.
-pub(crate) fn read_header_of_file<F: ArrayFormat>(
+pub(crate) fn read_header_of_file(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<(F::Found, usize)> {
-    let first = read_header::<F>(source, options);
+) -> Result<(FormatHeader, usize)> {
+    let first = read_header(source, expected, options);
     let Some(file) = source.lock_file() else { return first };
     match &first {
         // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
         // to.
-        Ok((found, _)) if F::ALLOWS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
+        Ok((found, _)) if found.allows_trailing() || surplus_of(source, found) == Some(0) => first,
         Err(error) if !error.is_format() => first,
-        _ => read_header_again::<F>(source, file, options),
+        _ => read_header_again(source, file, expected, options),
     }
 }
 
-fn read_header_again<F: ArrayFormat>(
+fn read_header_again(
     source: &mut Source<'_>,
     file: &File,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<(F::Found, usize)> {
+) -> Result<(FormatHeader, usize)> {
     let again =
         change::with_header_lock(file, change::LockMode::Shared, &mut change::LockTimeout::default(), || {
             source.restart();
-            read_header::<F>(source, options)
+            read_header(source, expected, options)
         });
     source.update_length(); // after the header has been read: it counts only rows that were written before it
     again
 }
 
 /// Returns the number of bytes after the array; `None` if it is unknown or the array is truncated.
-fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u64> {
-    source.remaining()?.checked_sub(F::stored_len(found)?)
+fn surplus_of(source: &Source<'_>, found: &FormatHeader) -> Option<u64> {
+    source.remaining()?.checked_sub(found.stored_len()?)
 }
 
 /// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
-fn read_small_file<F: ArrayFormat>(
+fn read_small_file(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
     inner: usize,
     read: &mut PayloadReader<'_>,
@@ -76,50 +87,52 @@ fn read_small_file<F: ArrayFormat>(
         source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE_LEN)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
-    let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options) else { return None };
-    if filled < bytes.len() || F::stored_len(&found) != Some(length - used as u64) {
+    let Ok(Parsed::Done(found, used)) = expected.parse(&bytes, options) else { return None };
+    if filled < bytes.len() || found.stored_len() != Some(length - used as u64) {
         return None; // the general path reports the error
     }
     source.advance(length);
     let mut rest = &bytes[used..];
-    Some(read_payload_and_check_end::<F>(&mut Source::of(&mut rest), &found, options, inner, read))
+    Some(read_payload_and_check_end(&mut Source::of(&mut rest), &found, options, inner, read))
 }
 
 /// Reads an array from a file; rows that another process is appending are not included.
-pub(crate) fn read_file<F: ArrayFormat, T: ReadArray>(
+pub(crate) fn read_file<T: ReadArray>(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
 ) -> Result<T> {
-    output_of(T::from_payload, |read| read_file_with::<F>(source, options, T::inner_ndim(), read))
+    output_of(T::from_payload, |read| read_file_with(source, expected, options, T::inner_ndim(), read))
 }
 
-fn read_file_with<F: ArrayFormat>(
+fn read_file_with(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
     inner: usize,
     read: &mut PayloadReader<'_>,
 ) -> Result<()> {
-    if let Some(done) = read_small_file::<F>(source, options, inner, read) {
+    if let Some(done) = read_small_file(source, expected, options, inner, read) {
         return done;
     }
-    let (mut found, _) = read_header_of_file::<F>(source, options)?;
-    let is_refused = !F::ALLOWS_TRAILING
+    let (mut found, _) = read_header_of_file(source, expected, options)?;
+    let is_refused = !found.allows_trailing()
         && !options.allows_trailing()
-        && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0);
+        && surplus_of(source, &found).is_some_and(|bytes| bytes > 0);
     if let Some(file) = source.lock_file().filter(|_| is_refused) {
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
                 let options = options.clone().allow_trailing(true);
-                return read_payload_and_check_end::<F>(source, &found, &options, inner, read);
+                return read_payload_and_check_end(source, &found, &options, inner, read);
             }
-            (found, _) = read_header_again::<F>(source, file, options)?;
-            if surplus_of::<F>(source, &found) == Some(0) {
+            (found, _) = read_header_again(source, file, expected, options)?;
+            if surplus_of(source, &found) == Some(0) {
                 break;
             }
         }
     }
-    read_payload_and_check_end::<F>(source, &found, options, inner, read)
+    read_payload_and_check_end(source, &found, options, inner, read)
 }
 
 /// What comes after an array.
@@ -132,8 +145,11 @@ pub(crate) enum Next<T> {
 }
 
 /// Reads what follows an array, up to the end of the next header. A header that is damaged is still one.
-pub(crate) fn read_next(source: &mut Source<'_>, options: &ReadOptions) -> Result<Next<(NpyHeader, usize)>> {
-    let error = match read_next_header::<Npy>(source, options) {
+pub(crate) fn read_next(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<Next<(FormatHeader, usize)>> {
+    let error = match read_next_header(source, Expected::NPY, options) {
         Ok(None) => return Ok(Next::Nothing),
         Ok(Some(found)) => return Ok(Next::Array(found)),
         Err(error) => error,
@@ -152,14 +168,15 @@ pub(crate) fn read_next(source: &mut Source<'_>, options: &ReadOptions) -> Resul
 }
 
 /// Reads the header of the next array; `None` if the source ends here.
-fn read_next_header<F: ArrayFormat>(
+fn read_next_header(
     source: &mut Source<'_>,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<Option<(F::Found, usize)>> {
+) -> Result<Option<(FormatHeader, usize)>> {
     if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
-        return match F::parse(bytes, options)? {
+        return match expected.parse(bytes, options)? {
             Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
-            Parsed::NeedMore(need) => Err(F::truncated(bytes.len(), need)),
+            Parsed::NeedMore(need) => Err(expected.truncated(bytes, need)),
             Parsed::Done(header, used) => {
                 source.advance(used as u64);
                 Ok(Some((header, used)))
@@ -174,7 +191,7 @@ fn read_next_header<F: ArrayFormat>(
     let mut head = Vec::with_capacity(USUAL_LEN);
     let mut has_ended = false;
     loop {
-        let need = match F::parse(&head, options)? {
+        let need = match expected.parse(&head, options)? {
             Parsed::Done(header, used) => {
                 if ahead.is_some() {
                     source.advance(used as u64);
@@ -182,7 +199,7 @@ fn read_next_header<F: ArrayFormat>(
                 return Ok(Some((header, used)));
             }
             Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
-            Parsed::NeedMore(need) if has_ended => return Err(F::truncated(head.len(), need)),
+            Parsed::NeedMore(need) if has_ended => return Err(expected.truncated(&head, need)),
             Parsed::NeedMore(need) => need,
         };
         let have = head.len();
@@ -202,21 +219,21 @@ pub(crate) fn read_whole_source(
     inner: usize,
     read: &mut PayloadReader<'_>,
 ) -> Result<()> {
-    let (found, _) = read_header::<Npy>(source, options)?;
-    read_payload_and_check_end::<Npy>(source, &found, options, inner, read)
+    let (found, _) = read_header(source, Expected::NPY, options)?;
+    read_payload_and_check_end(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
-fn read_payload_and_check_end<F: ArrayFormat>(
+fn read_payload_and_check_end(
     source: &mut Source<'_>,
-    found: &F::Found,
+    found: &FormatHeader,
     options: &ReadOptions,
     inner: usize,
     read: &mut PayloadReader<'_>,
 ) -> Result<()> {
-    let header = F::header(found);
-    if F::ALLOWS_TRAILING {
-        return read_payload::<F>(source, found, options, inner, read);
+    let header = found.header();
+    if found.allows_trailing() {
+        return read_payload(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
     if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
@@ -226,21 +243,21 @@ fn read_payload_and_check_end<F: ArrayFormat>(
             Err(_) => error,
         })?;
     }
-    read_payload::<F>(source, found, options, inner, read)?;
+    read_payload(source, found, options, inner, read)?;
     check_end(source, header, options)
 }
 
-fn read_payload<F: ArrayFormat>(
+fn read_payload(
     source: &mut Source<'_>,
-    found: &F::Found,
+    found: &FormatHeader,
     options: &ReadOptions,
     inner: usize,
     read: &mut PayloadReader<'_>,
 ) -> Result<()> {
-    let header = F::header(found);
-    let done = F::with_payload(found, PayloadRef::new(source, header, options), read);
+    let header = found.header();
+    let done = found.with_payload(PayloadRef::new(source, header, options), read);
     done.map_err(|error| {
-        header.add_axis_indices(error, inner, F::dispatch_options(found, options).is_innermost_first())
+        header.add_axis_indices(error, inner, found.dispatch_options(options).is_innermost_first())
     })
 }
 
@@ -278,10 +295,10 @@ pub(super) fn check_no_array_follows(
     let mut head = [0; 1024];
     let filled = fill(&mut head)?;
     let head = &head[..filled];
-    if head.len() < MIN_PREAMBLE_LEN || Npy::parse(head, &ReadOptions::new()).is_err() {
+    if head.len() < MIN_PREAMBLE_LEN || Expected::NPY.parse(head, &ReadOptions::new()).is_err() {
         return Ok(());
     }
-    Err(Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Help::ArrayFollows))
+    Err(Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Remedy::ArrayFollows))
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {

@@ -1,32 +1,34 @@
-//! [`ArrayReader`]: inspects the header of an array before its elements are read.
+//! [`NpyReader`]: inspects the header of an array before its elements are read.
 
 use std::io::Read;
 
-use super::format::{ArrayFormat, Npy};
+use super::format::{Expected, FormatHeader};
 use super::part_reader::PartReader;
 use super::payload::{Payload, PayloadReader, PayloadRef, ReadArray, output_of};
-use super::ra::Ra;
 use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::{Extent, Header};
-use crate::npy_format::Version;
+use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::ra_format::RaHeader;
 use crate::shape::Order;
 use crate::transfer::{self, Source};
 
-/// A reader of NPY arrays from any [`Read`].
+/// A reader of NPY arrays from any [`Read`], and of an RA array ([`ReadOptions::ra_reader`]).
 ///
-/// [`new`](ArrayReader::new) reads the header and nothing after it. [`dtype`](ArrayReader::dtype),
-/// [`shape`](ArrayReader::shape), [`order`](ArrayReader::order) and [`version`](ArrayReader::version) then
-/// describe the array. [`read`](ArrayReader::read) reads it into an array of a Rust type, or into a
-/// [`DynArray`](crate::DynArray) of any dtype. [`skip`](ArrayReader::skip) skips it, and
-/// [`next_array`](ArrayReader::next_array) reads the header that follows, for streams of several arrays. If
+/// [`new`](NpyReader::new) reads the header and nothing after it. [`dtype`](NpyReader::dtype),
+/// [`shape`](NpyReader::shape), [`order`](NpyReader::order), [`npy_header`](NpyReader::npy_header) and
+/// [`ra_header`](NpyReader::ra_header) then describe the array. [`read`](NpyReader::read) reads it into an array of a Rust type, or into a
+/// [`DynArray`](crate::DynArray) of any dtype. [`skip`](NpyReader::skip) skips it, and
+/// [`next_array`](NpyReader::next_array) reads the header that follows, for streams of several arrays. If
 /// the Rust type does not match the dtype, another type can be tried.
 ///
-/// The reader does not need buffering: headers are read in small pieces, elements in large ones. Memory is
+/// Of an RA array, [`trailing`](NpyReader::trailing) reads what follows it.
+///
+/// A `File` is read with positioned reads, on several threads if it is large; from any other reader, no byte after the end of the array
+/// is consumed. No reader needs buffering: headers are read in small pieces, elements in large ones. Memory is
 /// allocated in proportion to the data that has arrived, not to the size that the header declares. To read
 /// parts of a file, use [`NpyFile`](crate::NpyFile); to read one array from a path,
 /// [`read_npy`](crate::read_npy).
@@ -49,103 +51,34 @@ use crate::transfer::{self, Source};
 /// assert!(!reader.next_array()?); // the stream has ended
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub type NpyReader<R> = ArrayReader<R, Npy>;
-
-/// A reader of an RA array from any [`Read`].
-///
-/// [`new`](ArrayReader::new) reads the header, [`read`](ArrayReader::read) the elements, and
-/// [`trailing`](ArrayReader::trailing) the bytes that follow the array. Compressed data is decompressed, and
-/// its compressed bytes stay in memory until that is done.
-///
-/// ```
-/// use ndarray::{arr2, Array2};
-/// use ndarray_io::options::Trailing;
-/// use ndarray_io::ra::{RaOptions, RaReader, WriteRaExt};
-///
-/// let mut file = Vec::new();
-/// let note = RaOptions::new().trailing(Trailing::Write(b"a note".to_vec()));
-/// arr2(&[[1.0, 2.0], [3.0, 4.0]]).write_ra_with(&mut file, &note)?;
-///
-/// let mut reader = RaReader::new(&file[..])?;
-/// assert_eq!((reader.eltype(), reader.elbyte(), reader.flags()), (3, 8, 0));
-/// let matrix: Array2<f64> = reader.read()?;
-/// assert_eq!(matrix[[1, 0]], 3.0);
-/// assert_eq!(reader.trailing()?, b"a note");
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
-pub type RaReader<R> = ArrayReader<R, Ra>;
-
-/// A reader of arrays of one format; see [`NpyReader`] and [`RaReader`](crate::ra::RaReader).
-///
-/// A `File` is read with positioned reads, on several threads if it is large, and does not need a
-/// `BufReader`. From any other reader, no byte after the end of the array is consumed.
-///
-/// ```
-/// use ndarray::{arr1, arr2, Array1, Array2};
-/// use ndarray_io::{NpyReader, WriteNpyExt};
-///
-/// let mut stream = Vec::new();
-/// arr2(&[[1.0, 2.0], [3.0, 4.0]]).write_npy(&mut stream)?;
-/// arr1(&[true, false]).write_npy(&mut stream)?;
-///
-/// let mut reader = NpyReader::new(&stream[..])?;
-/// assert_eq!(reader.shape(), [2, 2]);
-/// assert_eq!(reader.dtype().to_string(), "'<f8'");
-/// let matrix: Array2<f64> = reader.read()?;
-/// assert_eq!(matrix[[1, 0]], 3.0);
-///
-/// assert!(reader.next_array()?);
-/// let flags: Array1<bool> = reader.read()?;
-/// assert_eq!(flags, arr1(&[true, false]));
-/// assert!(!reader.next_array()?); // the stream has ended cleanly
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
 #[derive(Debug)]
-pub struct ArrayReader<R, F: ArrayFormat> {
+pub struct NpyReader<R> {
     reader: R,
     options: ReadOptions,
-    found: F::Found,
+    found: FormatHeader,
     data_offset: usize,
     state: State,
 }
 
-impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
-    /// Reads the first header.
+impl<R: Read> NpyReader<R> {
+    /// Reads the first header: [`ReadOptions::reader`] without options.
     ///
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
     pub fn new(reader: R) -> Result<Self> {
-        Self::new_with(reader, &ReadOptions::new())
+        ReadOptions::new().reader(reader)
     }
 
-    /// Reads the first header, with options that apply to all arrays of the stream.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use ndarray::{arr1, Array1};
-    /// # use ndarray_io::{Limits, NpyReader, ReadOptions, WriteNpyExt};
-    /// # let mut file = Vec::new();
-    /// # arr1(&[1.0]).write_npy(&mut file)?;
-    /// let options = ReadOptions::new().limits(Limits::default().header(10_000).payload(1 << 20));
-    /// let mut reader = NpyReader::new_with(&file[..], &options)?;
-    /// # let array: Array1<f64> = reader.read()?;
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn new_with(reader: R, options: &ReadOptions) -> Result<Self> {
+    /// Reads the first header, which must be one of this format.
+    pub(crate) fn expecting(reader: R, expected: Expected, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
-        Self::of(reader, options)
+        Self::of(reader, expected, options)
     }
 
-    pub(crate) fn of(mut reader: R, options: &ReadOptions) -> Result<Self> {
-        let (found, data_offset) = read_first_header::<R, F>(&mut reader, options)?;
+    pub(crate) fn of(mut reader: R, expected: Expected, options: &ReadOptions) -> Result<Self> {
+        let (found, data_offset) = read_first_header(&mut reader, expected, options)?;
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
     }
 
@@ -196,7 +129,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// ```
     pub fn extent(&mut self) -> Option<Extent> {
         let (pending, least) = match self.state {
-            State::AtPayload => (F::stored_len(&self.found), F::min_stored_len(&self.found)),
+            State::AtPayload => (self.found.stored_len(), self.found.min_stored_len()),
             State::Within { left } => (Some(left), 0),
             State::AtEnd | State::AfterLast => (Some(0), 0),
             State::Lost => return None,
@@ -292,7 +225,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn skip(&mut self) -> Result<()> {
-        let all = F::stored_len(&self.found);
+        let all = self.found.stored_len();
         let left = match self.state {
             State::Within { left } => Some(left),
             _ => self.check_state(State::AtPayload).map(|()| all)?,
@@ -305,7 +238,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             Some(left) => match source.skip(left)? {
                 skipped if skipped < left => {
                     let before = all.unwrap_or(left).saturating_sub(left);
-                    return Err(transfer::truncated(F::header(&self.found), before + skipped));
+                    return Err(transfer::truncated(self.found.header(), before + skipped));
                 }
                 _ => {}
             },
@@ -317,22 +250,26 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 
     /// Returns the underlying reader, positioned directly after what has been read.
     ///
-    /// An iterator over [`blocks`](ArrayReader::blocks) or other pieces that was dropped early leaves the reader after what had come:
-    /// [`skip`](ArrayReader::skip) the rest first.
+    /// An iterator over [`blocks`](NpyReader::blocks) or other pieces that was dropped early leaves the reader after what had come:
+    /// [`skip`](NpyReader::skip) the rest first.
     pub fn into_inner(self) -> R {
         self.reader
     }
 
+    pub(crate) fn format_header(&self) -> &FormatHeader {
+        &self.found
+    }
+
     fn header(&self) -> &Header {
-        F::header(&self.found)
+        self.found.header()
     }
 
     /// Returns the reader, the header and the options, for reading parts of the elements.
     ///
     /// Fails if the elements have already been read or are compressed.
-    pub(crate) fn reader_header_and_options(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
+    pub(crate) fn reader_header_and_options(&mut self) -> Result<(&mut R, &FormatHeader, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
-        F::check_uncompressed(&self.found, &self.options)?;
+        self.found.check_uncompressed(&self.options)?;
         Ok((&mut self.reader, &self.found, &self.options))
     }
 
@@ -348,7 +285,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// Begins to read the elements in parts.
-    pub(crate) fn part_reader(&mut self) -> Result<PartReader<'_, R, F>> {
+    pub(crate) fn part_reader(&mut self) -> Result<PartReader<'_, R>> {
         self.check_state(State::AtPayload)?;
         PartReader::new(&mut self.reader, &self.found, &self.options, &mut self.state)
     }
@@ -358,8 +295,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        let payload = PayloadRef::new(&mut source, F::header(&self.found), &self.options);
-        let done = F::with_payload(&self.found, payload, read);
+        let payload = PayloadRef::new(&mut source, self.found.header(), &self.options);
+        let done = self.found.with_payload(payload, read);
         match &done {
             Ok(_) => {
                 source.sync_file_position()?;
@@ -384,25 +321,24 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             (State::Within { .. }, _) => "parts of the array have already been read",
             _ => "the array has already been read",
         };
-        Err(Error::from(ErrorKind::OutOfTurn { reason: reason.into() }).with_help(Help::NextArray))
-    }
-}
-
-impl<R: Read> NpyReader<R> {
-    /// Returns the format version.
-    pub fn version(&self) -> Version {
-        self.found.version
+        Err(Error::from(ErrorKind::OutOfTurn { reason: reason.into() }).with_help(Remedy::NextArray))
     }
 
-    /// Returns the text of `descr` exactly as in the header.
-    pub fn descr_text(&self) -> &str {
-        &self.found.descr
+    /// Returns the header of an NPY array, with the version of the format and the text of `descr`.
+    pub fn npy_header(&self) -> Option<&NpyHeader> {
+        self.found.npy()
+    }
+
+    /// Returns the header of an RA array, with its flags and the numbers of its element type.
+    pub fn ra_header(&self) -> Option<&RaHeader> {
+        self.found.ra()
     }
 
     /// Moves to the next array, skipping the elements of this one if they have not been read.
     ///
     /// Returns `false` if the stream ends directly after this array; with [`ReadOptions::allow_trailing`], also if bytes
-    /// that are not an array follow. If Python objects have not been read, everything up to the end of the stream is skipped.
+    /// that are not an array follow, and after an RA array: see [`trailing`](Self::trailing). If Python objects have not been read, everything
+    /// up to the end of the stream is skipped.
     ///
     /// # Errors
     ///
@@ -419,6 +355,9 @@ impl<R: Read> NpyReader<R> {
             return Ok(false);
         }
         self.check_state(State::AtEnd)?;
+        if self.found.allows_trailing() {
+            return Ok(false);
+        }
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
         match read::read_next(&mut source, &self.options)? {
@@ -438,32 +377,10 @@ impl<R: Read> NpyReader<R> {
             }
         }
     }
-}
-
-impl<R: Read> RaReader<R> {
-    /// Returns the number of the element type; see [`RaHeader`](crate::ra::RaHeader).
-    pub fn eltype(&self) -> u64 {
-        self.found.eltype
-    }
-
-    /// Returns the size of one element in bytes.
-    pub fn elbyte(&self) -> u64 {
-        self.found.elbyte
-    }
-
-    /// Returns the flags of the header.
-    pub fn flags(&self) -> u64 {
-        self.found.flags
-    }
-
-    /// Returns the full header.
-    pub fn ra_header(&self) -> &RaHeader {
-        &self.found
-    }
 
     /// Reads the bytes that follow the array, up to the end of the file.
     ///
-    /// Some programs store data there that is not part of the array. The elements are skipped if they have
+    /// Some programs store data after RA arrays. The elements are skipped if they have
     /// not been read. All trailing bytes are loaded into memory.
     ///
     /// # Errors
@@ -485,12 +402,67 @@ impl<R: Read> RaReader<R> {
     }
 }
 
-fn read_first_header<R: Read, F: ArrayFormat>(
+impl ReadOptions {
+    /// Reads the first header of a stream of NPY arrays. The options apply to all of them.
+    ///
+    /// # Errors
+    ///
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ndarray::{arr1, Array1};
+    /// # use ndarray_io::{Limits, NpyReader, ReadOptions, WriteNpyExt};
+    /// # let mut file = Vec::new();
+    /// # arr1(&[1.0]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().limits(Limits::default().header(10_000).payload(1 << 20));
+    /// let mut reader = options.reader(&file[..])?;
+    /// # let array: Array1<f64> = reader.read()?;
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn reader<R: Read>(&self, reader: R) -> Result<NpyReader<R>> {
+        NpyReader::expecting(reader, Expected::NPY, self)
+    }
+
+    /// Reads the header of an RA array. Compressed data is decompressed, and its compressed bytes stay in memory until that is done.
+    ///
+    /// # Errors
+    ///
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, arr2};
+    /// use ndarray_io::options::Trailing;
+    /// use ndarray_io::{ReadOptions, WriteOptions};
+    ///
+    /// let mut file = Vec::new();
+    /// let note = WriteOptions::new().trailing(Trailing::Write(b"a note".to_vec()));
+    /// note.write_ra_to(&mut file, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+    ///
+    /// let mut reader = ReadOptions::new().ra_reader(&file[..])?;
+    /// let header = reader.ra_header().unwrap();
+    /// assert_eq!((header.eltype, header.elbyte, header.flags), (3, 8, 0));
+    /// let matrix: Array2<f64> = reader.read()?;
+    /// assert_eq!(matrix[[1, 0]], 3.0);
+    /// assert_eq!(reader.trailing()?, b"a note");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn ra_reader<R: Read>(&self, reader: R) -> Result<NpyReader<R>> {
+        NpyReader::expecting(reader, Expected::RA, self)
+    }
+}
+
+fn read_first_header<R: Read>(
     reader: &mut R,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<(F::Found, usize)> {
+) -> Result<(FormatHeader, usize)> {
     let mut source = Source::of(reader);
-    let found = read::read_header::<F>(&mut source, options)?;
+    let found = read::read_header(&mut source, expected, options)?;
     source.sync_file_position()?;
     Ok(found)
 }

@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom, Write};
 use ndarray::Dimension;
 
 use super::change;
-use super::format::ArrayFormat;
+use super::format::{self, Format};
 use super::order::order_and_lengths;
 use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,9 +15,10 @@ use crate::options::WriteOptions;
 use crate::transfer::os;
 
 /// Writes a header at the file's position, and sets the file's length so that an array of zeros follows.
-pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
+pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     file: &File,
     shape: ndarray::Shape<D>,
+    format: Format,
     options: &WriteOptions,
 ) -> Result<()> {
     const {
@@ -36,7 +37,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
         }
         .into());
     };
-    let head = F::format(&header, options)?;
+    let head = format::format_header(format, &header, options)?;
     write_header_and_zeros(file, &head, bytes, options).map_err(Error::while_writing)
 }
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// A hint to the operating system about how the elements of a map will be accessed.
 ///
-/// Hints have an effect only on Unix. See [`ArrayMmap::advise`](super::ArrayMmap::advise).
+/// Hints have an effect only on Unix. See [`NpyMmap::advise`](super::NpyMmap::advise).
 ///
 /// # Examples
 ///

@@ -10,48 +10,61 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 #[cfg(unix)]
 use super::advice;
-use super::{MapAdvice, MappedLayout, NpyMmapMut};
+use super::{MapAdvice, MappedLayout};
 use crate::dtype::{ByteOrder, DType};
 use crate::elements::{ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Extent;
 use crate::io::change::{self, LockPurpose, Locked};
-use crate::io::{self, ArrayFormat};
-use crate::npy_format::Version;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::io::{self, Format};
+use crate::npy_format::NpyHeader;
+use crate::options::{ReadOptions, Verb, WriteOptions};
+use crate::ra_format::RaHeader;
 use crate::shape::Order;
 
-/// A memory map for changing an array: see [`NpyMmapMut`] and [`RaMmapMut`](crate::ra::RaMmapMut).
+/// A memory map of an NPY or RA file, for changing the file in place or a private copy of it.
 ///
-/// The changes go to the file, or to a private copy in memory.
+/// [`create`](NpyMmapMut::create) creates a file of zeros and maps it, [`open`](NpyMmapMut::open) maps an
+/// existing file, and [`open_cow`](NpyMmapMut::open_cow) maps a private copy, whose changes stay in memory.
+/// [`view_mut`](NpyMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file
+/// immediately. The system writes them to disk later; [`flush`](NpyMmapMut::flush) waits for that.
+///
+/// A map that writes to the file locks it: programs that use this library can neither append to the file nor
+/// replace it. The lock does not exclude other mutable maps or
+/// [`NpyFile::write_slice`](crate::NpyFile::write_slice).
+///
+/// # Safety
+///
+/// Opening is `unsafe`: while the map exists, nothing else in this process or another may access the file's
+/// elements or shorten the file. A private copy only requires that the file does not change, as for
+/// [`NpyMmap`](super::NpyMmap).
 ///
 /// # Examples
 ///
 /// ```
-/// use ndarray::{Ix2, ShapeBuilder};
+/// use ndarray::{Array1, Ix1, arr1};
 /// use ndarray_io::NpyMmapMut;
 ///
 /// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("large.npy");
-/// // SAFETY: nothing else uses the file while it is mapped.
-/// let mut map = unsafe { NpyMmapMut::<f64, Ix2>::create(&path, (1000, 20).f())? };
-/// map.view_mut().column_mut(3).fill(1.0);
+/// # let path = folder.path().join("a.npy");
+/// // SAFETY: nothing else uses this file.
+/// let mut map = unsafe { NpyMmapMut::<f64, Ix1>::create(&path, 3)? };
+/// map.view_mut()[1] = 2.5;
 /// map.flush()?;
 /// drop(map);
-/// let sum = ndarray_io::read_npy::<_, ndarray::Array2<f64>>(&path)?.sum();
-/// assert_eq!(sum, 1000.0);
+/// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[0.0, 2.5, 0.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
+pub struct NpyMmapMut<A, D> {
     map: MmapMut,
-    mapped: MappedLayout<A, D, F>,
+    mapped: MappedLayout<A, D>,
     /// The lock for changing elements: see `io::change`. A private copy does not need one.
     _locked: Option<Locked>,
 }
 
 // Bounds on functions that make maps are their own: so the compiler says which type has which fault.
-impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
+impl<A, D: Dimension> NpyMmapMut<A, D> {
     /// Maps a file for reading and writing: changes go to the file.
     ///
     /// # Errors
@@ -72,31 +85,7 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         A: ViewMutElement,
     {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::open_with(path, &ReadOptions::new()) }
-    }
-
-    /// Maps a file for reading and writing, with options.
-    ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
-    ///   misaligned, not in native byte order, or laid out differently in memory.
-    ///
-    /// # Safety
-    ///
-    /// As for [`ArrayMmapMut::open`].
-    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewMutElement,
-    {
-        // SAFETY: the caller upholds the same contract.
-        unsafe { Self::map(path.as_ref(), None, options) }
+        unsafe { Self::map(path.as_ref(), None, &ReadOptions::new()) }
     }
 
     /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
@@ -129,44 +118,14 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change its elements or truncate the file. Reading
+    /// As for [`NpyMmap::open`](super::NpyMmap::open): nothing may change its elements or truncate the file. Reading
     /// the file, including through other maps, is allowed.
     pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self>
     where
         A: ViewMutElement,
     {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
-    }
-
-    /// Maps a file copy-on-write, with options.
-    ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
-    ///   misaligned, not in native byte order, or laid out differently in memory.
-    ///
-    /// # Safety
-    ///
-    /// As for [`ArrayMmapMut::open_cow`].
-    pub unsafe fn open_cow_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
-    where
-        A: ViewMutElement,
-    {
-        let path = path.as_ref();
-        let map = || {
-            let file = File::open(path)?;
-            let mapped = MappedLayout::locate(&file, None, options)?;
-            // SAFETY: the caller guarantees that the file does not change; changes made here are private.
-            let map = unsafe { mapped.mmap_options().map_copy(&file)? };
-            Self::new_checked(map, mapped, None)
-        };
-        map().map_err(|error: Error| error.at_path(path))
+        unsafe { ReadOptions::new().map_cow(path) }
     }
 
     /// Creates a file of zeros and maps it, replacing an existing file.
@@ -184,12 +143,10 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an RA file with more than one axis would be in
-    ///   C order.
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmapMut::open`].
+    /// As for [`NpyMmapMut::open`].
     pub unsafe fn create<P, Sh>(path: P, shape: Sh) -> Result<Self>
     where
         A: ViewMutElement,
@@ -198,69 +155,7 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         A: WritableElement,
     {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::create_with(path, shape, &WriteOptions::new()) }
-    }
-
-    /// Creates a file of zeros and maps it, with options. See [`ArrayMmapMut::create`].
-    ///
-    /// The byte order must be native.
-    ///
-    /// # Errors
-    ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
-    ///   shape is too large or has too many axes.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
-    /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options select a byte order that is not
-    ///   native, or if an RA file with more than one axis would be in C order.
-    ///
-    /// # Safety
-    ///
-    /// As for [`ArrayMmapMut::open`].
-    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
-    pub unsafe fn create_with<P, Sh>(path: P, shape: Sh, options: &WriteOptions) -> Result<Self>
-    where
-        A: ViewMutElement,
-        P: AsRef<Path>,
-        Sh: ShapeBuilder<Dim = D>,
-        A: WritableElement,
-    {
-        let path = path.as_ref();
-        if options.get_byte_order() != ByteOrder::NATIVE {
-            let reason = "a memory map requires this machine's byte order".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
-        }
-        let mut made = None;
-        let make = |file: &File| {
-            io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
-            let end = { file }.stream_position()?;
-            let mapped = MappedLayout::locate(file, None, &ReadOptions::new())?;
-            { file }.seek(SeekFrom::Start(end))?; // `replace` shortens the file to its position
-            // SAFETY: the caller guarantees that nothing else uses the file.
-            let map = unsafe { mapped.mmap_options().map_mut(file)? };
-            // Lock through a second handle before the file gets its name, so that no other process can lock
-            // it first.
-            let locked = Locked::new(file.try_clone()?, LockPurpose::Map, options.get_wait_for_lock())?;
-            made = Some(Self::new_checked(map, mapped, Some(locked))?);
-            Ok(())
-        };
-        change::replace(path, options, make).map_err(|error| error.at_path(path))?;
-        // `replace` calls `make` exactly once unless it fails.
-        let made = made.expect("the file was made");
-        match &made._locked {
-            // If the file system could not give the new file a name, the file was copied: the map would be of
-            // the unnamed original.
-            Some(file)
-                if !change::path_refers_to(path, file)
-                    .map_err(|error| Error::from(error).at_path(path))? =>
-            {
-                let reason = "the file system cannot give a name to a mapped file".into();
-                Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
-            }
-            _ => Ok(made),
-        }
+        unsafe { WriteOptions::new().create_map(path, shape) }
     }
 
     /// Maps a range of the slowest-varying axis of a file for reading and writing.
@@ -311,12 +206,12 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     }
 }
 
-impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
+impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     /// Maps all rows of a file, or some of them.
     ///
     /// # Safety
     ///
-    /// As for [`ArrayMmapMut::open`], for the elements that are mapped.
+    /// As for [`NpyMmapMut::open`], for the elements that are mapped.
     unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
             // Lock before reading the header, so that the file is neither appended to nor replaced in between.
@@ -330,7 +225,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn new_checked(map: MmapMut, mapped: MappedLayout<A, D, F>, locked: Option<Locked>) -> Result<Self> {
+    fn new_checked(map: MmapMut, mapped: MappedLayout<A, D>, locked: Option<Locked>) -> Result<Self> {
         mapped.bitwise.check_no_padding(mapped.header.dtype())?; // padding would be written to the file
         mapped.check_elements(&map)?;
         Ok(Self { map, mapped, _locked: locked })
@@ -339,7 +234,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Returns a view of the array, in constant time.
     pub fn view(&self) -> ArrayView<'_, A, D> {
         let first = self.mapped.first(self.map.as_ptr());
-        // SAFETY: as for `ArrayMmap::view`. Changes through `view_mut` have left the elements valid.
+        // SAFETY: as for `NpyMmap::view`. Changes through `view_mut` have left the elements valid.
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 
@@ -380,9 +275,109 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     shared_accessors!();
 }
 
-impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
-    /// Returns the version of the format.
-    pub fn version(&self) -> Version {
-        self.mapped.found.version
+impl ReadOptions {
+    /// Maps a file for reading and writing. See [`NpyMmapMut::open`].
+    ///
+    /// The limits apply and, for RA files, `ignore_ra_flags`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyMmapMut::open`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open`].
+    pub unsafe fn map_mut<A, D>(&self, path: impl AsRef<Path>) -> Result<NpyMmapMut<A, D>>
+    where
+        A: ViewMutElement,
+        D: Dimension,
+    {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { NpyMmapMut::map(path.as_ref(), None, self) }
+    }
+
+    /// Maps a file copy-on-write. See [`NpyMmapMut::open_cow`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyMmapMut::open_cow`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open_cow`].
+    pub unsafe fn map_cow<A, D>(&self, path: impl AsRef<Path>) -> Result<NpyMmapMut<A, D>>
+    where
+        A: ViewMutElement,
+        D: Dimension,
+    {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            let mapped = MappedLayout::locate(&file, None, self)?;
+            // SAFETY: the caller guarantees that the file does not change; changes made here are private.
+            let map = unsafe { mapped.mmap_options().map_copy(&file)? };
+            NpyMmapMut::new_checked(map, mapped, None)
+        };
+        map().map_err(|error: Error| error.at_path(path))
+    }
+}
+
+impl WriteOptions {
+    /// Creates an NPY file of zeros and maps it. See [`NpyMmapMut::create`].
+    ///
+    /// The byte order must be native.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyMmapMut::create`], and [`BadOption`](crate::error::ErrorKind::BadOption) for a byte order that is not native.
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpyMmapMut::open`].
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
+    pub unsafe fn create_map<A, Sh>(
+        &self,
+        path: impl AsRef<Path>,
+        shape: Sh,
+    ) -> Result<NpyMmapMut<A, Sh::Dim>>
+    where
+        A: ViewMutElement + WritableElement,
+        Sh: ShapeBuilder,
+    {
+        let path = path.as_ref();
+        self.check_at_path(Verb::CreateMap, path)?;
+        if self.get_byte_order() != ByteOrder::NATIVE {
+            let reason = "a memory map requires this machine's byte order".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
+        }
+        let mut made = None;
+        let make = |file: &File| {
+            io::write_zeroed::<A, Sh::Dim>(file, shape.into_shape_with_order(), Format::Npy, self)?;
+            let end = { file }.stream_position()?;
+            let mapped = MappedLayout::<A, Sh::Dim>::locate(file, None, &ReadOptions::new())?;
+            { file }.seek(SeekFrom::Start(end))?; // `replace` shortens the file to its position
+            // SAFETY: the caller guarantees that nothing else uses the file.
+            let map = unsafe { mapped.mmap_options().map_mut(file)? };
+            // Lock through a second handle before the file gets its name, so that no other process can lock
+            // it first.
+            let locked = Locked::new(file.try_clone()?, LockPurpose::Map, self.get_wait_for_lock())?;
+            made = Some(NpyMmapMut::new_checked(map, mapped, Some(locked))?);
+            Ok(())
+        };
+        change::replace(path, self, make).map_err(|error| error.at_path(path))?;
+        // `replace` calls `make` exactly once unless it fails.
+        let made = made.expect("the file was made");
+        match &made._locked {
+            // If the file system could not give the new file a name, the file was copied: the map would be of
+            // the unnamed original.
+            Some(file)
+                if !change::path_refers_to(path, file)
+                    .map_err(|error| Error::from(error).at_path(path))? =>
+            {
+                let reason = "the file system cannot give a name to a mapped file".into();
+                Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
+            }
+            _ => Ok(made),
+        }
     }
 }

@@ -6,27 +6,26 @@ use std::sync::Arc;
 use memmap2::MmapOptions;
 use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder, SliceArg};
 
-use super::ArrayMmap;
+use super::NpyMmap;
 use crate::bytes::{InMemory, ReadAt, Region, Runs, len_of_regular};
 use crate::elements::{ReadPlan, ViewElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::ArrayFormat;
 use crate::options::ReadOptions;
-use crate::parts::{ArrayFile, Axes, Selection, arranged};
+use crate::parts::{Axes, NpyFile, Selection, arranged};
 use crate::shape::{AxisIndex, Order};
 use crate::transfer::{self, Source};
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Maps the elements, so that scattered ones are copied from memory.
     ///
-    /// A part that consists of many short runs, such as the rows of [`take`](ArrayFile::take), or a column, is then
+    /// A part that consists of many short runs, such as the rows of [`take`](NpyFile::take), or a column, is then
     /// copied out of the map instead of being read by one system call a run, or together with the bytes between them. That is
     /// several times faster if the system has cached the file. If it has not, pages are loaded one after another as
     /// they are accessed, where reading without a map requests all of them at once. Runs of 16 KiB or more, and parts that
     /// are one run, are read as without a map.
     ///
-    /// [`refresh`](ArrayFile::refresh) maps the new rows as well.
+    /// [`refresh`](NpyFile::refresh) maps the new rows as well.
     ///
     /// # Errors
     ///
@@ -73,8 +72,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
 ///
 /// # Safety
 ///
-/// As for [`ArrayFile::with_map`].
-unsafe fn map_elements<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Arc<dyn ReadAt>> {
+/// As for [`NpyFile::with_map`].
+unsafe fn map_elements(file: &NpyFile) -> Result<Arc<dyn ReadAt>> {
     let refused = |reason: &str| Error::from(ErrorKind::BadOption { reason: reason.into() });
     if file.is_writable() {
         return Err(refused(
@@ -97,7 +96,7 @@ unsafe fn map_elements<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Arc<dyn Re
     Ok(Arc::new(InMemory(unsafe { how.map(regular)? })))
 }
 
-impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
+impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     /// Copies the part of the array that ndarray's `slice` would select, on several threads if it is large.
     ///
     /// The elements are those of `map.view().slice(…)`. A slice that is out of bounds is an error instead of a panic.
@@ -132,7 +131,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Copies the given indices along an axis, in the given order, as `numpy.take` does.
     ///
-    /// An index may occur more than once. See [`slice`](ArrayMmap::slice) for an example.
+    /// An index may occur more than once. See [`slice`](NpyMmap::slice) for an example.
     ///
     /// # Errors
     ///

@@ -261,7 +261,7 @@ fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
     let reason = "it is malformed, or in a form that no known writer uses".into();
     let error =
         Error::from(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(start as u64) });
-    Err(error.with_help(crate::error::Help::Feature { name: "py_literal" }))
+    Err(error.with_help(crate::error::Remedy::Feature { name: "py_literal" }))
 }
 
 #[cfg(feature = "py_literal")]

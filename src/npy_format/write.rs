@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{MAGIC, Version};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
@@ -69,7 +69,7 @@ fn format_with_placement(
         let reason = DType::FOREIGN_REASON.into();
         let dtype = header.dtype().clone();
         let error = Error::from(ErrorKind::NotRepresentable { format: "NPY", dtype, reason });
-        return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));
+        return Err(error.with_help(Remedy::WriteAs { rust_type: "Complex<f32>" }));
     }
     if matches!(header.dtype(), DType::Subarray(_)) && header.order() == Order::Fortran {
         let reason = "elements that are arrays are written in C order only: in Fortran order their parts would not be contiguous";

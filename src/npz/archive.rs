@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::bytes::Region;
 use crate::codec::NoIndex;
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
+use crate::error::{Error, ErrorKind, FileKind, FilePart, Remedy, Result};
 use crate::progress::ProgressReporter;
 use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncated_archive};
 use crate::zip::{self, Member, Method};
@@ -300,14 +300,14 @@ fn has_converted_lines(archive_bytes: &mut ArchiveBytes<'_>, is_shorter: bool) -
 /// Returns the error for a file without an end record, by its first bytes.
 fn not_an_archive(first: &[u8]) -> Error {
     if first.is_empty() {
-        return ErrorKind::bad_magic("NPZ", first).with_help(Help::FinishArchive);
+        return ErrorKind::bad_magic("NPZ", first).with_help(Remedy::FinishArchive);
     }
     if FileKind::of(first) != Some(FileKind::Zip) {
         return ErrorKind::bad_magic("NPZ", first);
     }
     let reason = "it has no end record: it is truncated, or its writer was dropped without `finish`".into();
     let error = Error::from(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None });
-    error.with_help(Help::FinishArchive)
+    error.with_help(Remedy::FinishArchive)
 }
 
 /// What reading finds in archives of which a program has converted the line ends.

@@ -11,7 +11,7 @@ use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
+use crate::error::{Error, ErrorKind, FileKind, FilePart, Remedy, Result};
 use crate::header::Header;
 use crate::io::{NpyReader, ReadArray};
 use crate::npy_format::NpyHeader;
@@ -56,19 +56,7 @@ impl NpzFile {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_with(path, &ReadOptions::new())
-    }
-
-    /// Opens an archive by path, with options for reading its members.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let open = || Self::new_with(File::open(path)?, options);
-        let opened = open().map_err(|error| error.at_path(path))?;
-        Ok(Self { path: Some(path.to_owned()), ..opened })
+        ReadOptions::new().open_npz(path)
     }
 
     /// Opens an archive from an open file.
@@ -77,16 +65,7 @@ impl NpzFile {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new(file: File) -> Result<Self> {
-        Self::new_with(file, &ReadOptions::new())
-    }
-
-    /// Opens an archive from an open file, with options for reading its members.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        Self::of(Arc::new(LocalFile(file)), options)
+        ReadOptions::new().open_npz_file(file)
     }
 
     /// Opens an archive in a [source](ReadAt) of bytes, and reads its directory.
@@ -110,16 +89,7 @@ impl NpzFile {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn from_source<S: ReadAt + 'static>(source: S) -> Result<Self> {
-        Self::from_source_with(source, &ReadOptions::new())
-    }
-
-    /// Opens an archive in a [source](ReadAt) of bytes, with options.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`from_source`](NpzFile::from_source).
-    pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
-        Self::of(Arc::new(source), options)
+        ReadOptions::new().open_npz_source(source)
     }
 
     /// Opens what is left of an archive whose directory is damaged: members are found by their own headers.
@@ -702,39 +672,7 @@ impl NpzFile {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
-    read_npz_with(path, &ReadOptions::new())
-}
-
-/// Reads all arrays of an archive into a map by name, with options. See [`read_npz`].
-///
-/// # Errors
-///
-/// - The [errors of reading](crate::error#errors-of-reading).
-/// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
-///   member is damaged or cannot be decompressed.
-/// - [`BadMagic`](crate::error::ErrorKind::BadMagic) if the file is not an archive, and
-///   [`Unsupported`](crate::error::ErrorKind::Unsupported) if it has members of which none is an array, as the archives of PyTorch.
-/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
-///   or wrong (with the feature `zip-encryption`).
-/// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
-/// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
-///   allow them.
-pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
-    let npz = NpzFile::open_with(path, options)?;
-    let mut arrays = BTreeMap::new();
-    let members = npz.members();
-    if !members.is_empty() && !(0..members.len()).any(|index| npz.holds_array(index).unwrap_or(true)) {
-        return Err(npz.at_path(no_arrays(members)));
-    }
-    for (index, array) in npz.read_arrays()? {
-        // A map cannot represent two members with the same name: return an error instead of losing an array.
-        let name = npz.members()[index].name().to_owned();
-        if let Some((first, _)) = arrays.insert(name.clone(), (index, array)) {
-            let error = ErrorKind::AmbiguousName { name, indices: vec![first, index] };
-            return Err(npz.at_path(error.into()));
-        }
-    }
-    Ok(arrays.into_iter().map(|(name, (_, array))| (name, array)).collect())
+    ReadOptions::new().read_npz(path)
 }
 
 /// Returns the error for an archive of which no member is an array.
@@ -745,5 +683,74 @@ fn no_arrays(members: &[NpzMember]) -> Error {
         false => format!("none of its {} members is an array", members.len()),
     };
     let error = Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
-    if is_of_torch { error.with_help(Help::OtherFile(FileKind::Torch)) } else { error }
+    if is_of_torch { error.with_help(Remedy::OtherFile(FileKind::Torch)) } else { error }
+}
+
+impl ReadOptions {
+    /// Reads all arrays of an archive. See [`read_npz`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_npz`].
+    pub fn read_npz(&self, path: impl AsRef<Path>) -> Result<BTreeMap<String, DynArray>> {
+        let npz = self.open_npz(path)?;
+        let mut arrays = BTreeMap::new();
+        let members = npz.members();
+        if !members.is_empty() && !(0..members.len()).any(|index| npz.holds_array(index).unwrap_or(true)) {
+            return Err(npz.at_path(no_arrays(members)));
+        }
+        for (index, array) in npz.read_arrays()? {
+            // A map cannot represent two members with the same name: return an error instead of losing an array.
+            let name = npz.members()[index].name().to_owned();
+            if let Some((first, _)) = arrays.insert(name.clone(), (index, array)) {
+                let error = ErrorKind::AmbiguousName { name, indices: vec![first, index] };
+                return Err(npz.at_path(error.into()));
+            }
+        }
+        Ok(arrays.into_iter().map(|(name, (_, array))| (name, array)).collect())
+    }
+
+    /// Opens an archive. See [`NpzFile::open`]. The options apply to all members.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzFile::open`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::{Casting, ReadOptions, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// write_npz(&path, &[("a", &arr1(&[1u8, 2]))])?;
+    /// let npz = ReadOptions::new().casting(Casting::Safe).open_npz(&path)?;
+    /// assert_eq!(npz.read::<Array1<f64>>("a")?, arr1(&[1.0, 2.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_npz(&self, path: impl AsRef<Path>) -> Result<NpzFile> {
+        let path = path.as_ref();
+        let open = || self.open_npz_file(File::open(path)?);
+        let opened = open().map_err(|error| error.at_path(path))?;
+        Ok(NpzFile { path: Some(path.to_owned()), ..opened })
+    }
+
+    /// Opens an archive in an open file. See [`NpzFile::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzFile::new`].
+    pub fn open_npz_file(&self, file: File) -> Result<NpzFile> {
+        NpzFile::of(Arc::new(LocalFile(file)), self)
+    }
+
+    /// Opens an archive in a [source](ReadAt) of bytes. See [`NpzFile::from_source`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzFile::from_source`].
+    pub fn open_npz_source<S: ReadAt + 'static>(&self, source: S) -> Result<NpzFile> {
+        NpzFile::of(Arc::new(source), self)
+    }
 }

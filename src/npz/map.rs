@@ -11,7 +11,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member::{self, Remark};
-use crate::array::{ViewMutNpyExt, ViewNpyExt};
+use crate::array::ViewMutNpyExt;
 use crate::codec::Crc;
 use crate::elements::{ViewElement, ViewMutElement};
 use crate::error::{CopyReason, Error, ErrorKind, Result};
@@ -66,32 +66,7 @@ impl NpzMmap {
     /// Replacing it as [`write_npz`](crate::write_npz) does is safe: the map still refers to the old file.
     pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller upholds the same contract.
-        unsafe { Self::open_with(path, &ReadOptions::new()) }
-    }
-
-    /// Maps an archive for reading, with options for its members.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
-    ///
-    /// # Safety
-    ///
-    /// As for [`NpzMmap::open`].
-    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let map = || {
-            let file = File::open(path)?;
-            if crate::bytes::len_of_regular(&file).is_none() {
-                return Err(not_regular());
-            }
-            // SAFETY: the caller guarantees that the file does not change.
-            let map = unsafe { Mmap::map(&file)? };
-            let archive = Archive::load(&mut whole_archive(&map))?;
-            Ok(Self { path: path.to_owned(), map, archive, options: options.clone() })
-        };
-        map().map_err(|error: Error| error.at_path(path))
+        unsafe { ReadOptions::new().map_npz(path) }
     }
 
     /// Returns the names of all members, in the order of the central directory.
@@ -128,7 +103,7 @@ impl NpzMmap {
     pub fn view<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<ArrayView<'_, A, D>> {
         let at_path = |error: Error| error.at_path(&self.path);
         let member = self.archive.get(member).map_err(at_path)?;
-        let view = || ArrayView::view_npy_with(&self.map[stored_range(&self.map, member)?], &self.options);
+        let view = || self.options.view_npy(&self.map[stored_range(&self.map, member)?]);
         view().map_err(|error: Error| at_path(error.at_member(&member.name)))
     }
 
@@ -146,12 +121,11 @@ impl NpzMmap {
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
-    /// # use ndarray_io::npz::{NpzOptions, write_npz_with};
-    /// # use ndarray_io::{Compression, NpzMmap};
+    /// # use ndarray_io::{Compression, NpzMmap, WriteOptions};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
-    /// let options = NpzOptions::new().compression(Compression::deflated());
-    /// write_npz_with(&path, &[("a", &arr1(&[1.5, 2.5]))], &options)?;
+    /// let options = WriteOptions::new().compression(Compression::DEFLATE);
+    /// options.write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))])?;
     /// // SAFETY: no process changes the file while the map exists.
     /// let npz = unsafe { NpzMmap::open(&path)? };
     /// assert!(npz.view::<f64, Ix1>("a").is_err());
@@ -353,5 +327,31 @@ impl NpzMmapMut {
             self.changed.remove(&name);
         }
         self.map.flush().map_err(|error| Error::from(error).while_writing())
+    }
+}
+
+impl ReadOptions {
+    /// Maps an archive. See [`NpzMmap::open`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzMmap::open`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`NpzMmap::open`].
+    pub unsafe fn map_npz(&self, path: impl AsRef<Path>) -> Result<NpzMmap> {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            if crate::bytes::len_of_regular(&file).is_none() {
+                return Err(not_regular());
+            }
+            // SAFETY: the caller guarantees that the file does not change.
+            let map = unsafe { Mmap::map(&file)? };
+            let archive = Archive::load(&mut whole_archive(&map))?;
+            Ok(NpzMmap { path: path.to_owned(), map, archive, options: self.clone() })
+        };
+        map().map_err(|error: Error| error.at_path(path))
     }
 }

@@ -15,7 +15,7 @@ use crate::dynamic::fill;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::io::change::{create_unnamed_file, temporary_folder};
-use crate::io::{self, Npy, NpyReader, ReadArray};
+use crate::io::{self, Expected, NpyReader, ReadArray};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
@@ -58,7 +58,7 @@ pub(super) fn peek(
     member: &Member,
     options: &ReadOptions,
 ) -> Result<(NpyHeader, usize)> {
-    with_beginning(archive_bytes, member, options, &|source| io::read_header::<Npy>(source, options))
+    with_beginning(archive_bytes, member, options, &|source| io::read_npy_header(source, options))
 }
 
 /// Returns whether a member's content begins as NPY files do.
@@ -172,7 +172,7 @@ pub(super) fn stream<T>(
         let read = |source: &mut Source<'_>| {
             let call = call.take().ok_or_else(truncated_archive)?; // it is called once: the stream has one beginning
             let mut content = SourceAsRead(&mut *source);
-            let mut reader = NpyReader::of(&mut content as &mut dyn Read, options)?;
+            let mut reader = NpyReader::of(&mut content as &mut dyn Read, Expected::NPY, options)?;
             let output = call(&mut reader)?;
             match reader.skip_rest()?.cloned() {
                 Some(header) => io::check_end(source, &header, options)?,
@@ -496,7 +496,7 @@ fn decoder_for(member: &Member) -> Result<Decoder> {
             let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
             let is_zstd = method == Method::Zstd;
             return Err(if is_zstd {
-                error.with_help(crate::error::Help::Feature { name: "zstd" })
+                error.with_help(crate::error::Remedy::Feature { name: "zstd" })
             } else {
                 error
             });
@@ -588,7 +588,7 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
         unreachable!("the crate decodes what is encrypted or compressed by a rare method")
     };
     let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
-    Err(error.with_help(crate::error::Help::Feature { name }))
+    Err(error.with_help(crate::error::Remedy::Feature { name }))
 }
 
 /// Calls `read_with` with a reader of content, and returns what it has made; if it was called twice, that of the second time.

@@ -25,7 +25,6 @@ pub(crate) mod file;
 #[cfg(feature = "mmap")]
 pub(crate) mod map;
 mod member;
-pub(crate) mod options;
 mod pieces;
 pub(crate) mod reader;
 pub(crate) mod update;
@@ -34,11 +33,7 @@ pub(crate) mod writer;
 mod zip_crate;
 
 pub use archive::{IndexState, MemberKey, NpzMember};
-pub use file::read_npz_with;
 pub use member::Remark;
-pub(crate) use options::Compression;
-pub use options::NpzOptions;
 pub(crate) use writer::NpzWriter;
-pub use writer::{write_npz_from, write_npz_from_with, write_npz_with};
 
 pub use crate::zip::Method;

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use ndarray::{Dimension, ShapeBuilder};
 
-use super::{NpzOptions, NpzWriter};
+use super::NpzWriter;
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
 use crate::bytes;
 use crate::elements::WritableElement;
@@ -62,17 +62,16 @@ impl<W: Write> NpzWriter<W> {
         Sh: ShapeBuilder,
     {
         let shape = shape.into_shape_with_order();
-        // An overflowing shape is rejected by `with_shape_with`. Here it may saturate, because the number only
+        // An overflowing shape is rejected by `NpyWriter::of_shape`. Here it may saturate, because the number only
         // selects the path for large members.
         let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
         let make = |writer: &mut dyn Write, options: &WriteOptions| {
-            let mut pieces = NpyWriter::with_shape_with(writer, shape, options)?;
+            let mut pieces = NpyWriter::of_shape(writer, shape, options)?;
             write(&mut pieces)?;
             pieces.finish().map(drop)
         };
         let options = self.options.clone();
-        let item =
-            A::dtype_for(&mut std::iter::empty(), options.get_write_options()).map(|dtype| dtype.item_size());
+        let item = A::dtype_for(&mut std::iter::empty(), &options).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
         let byte_len = payload_len.map_or(usize::MAX, |len| usize::try_from(len).unwrap_or(usize::MAX));
         self.add_with(
@@ -125,11 +124,10 @@ impl<W: Write> NpzWriter<W> {
     /// # Examples
     ///
     /// ```
-    /// use ndarray_io::npz::NpzOptions;
-    /// use ndarray_io::{Compression, NpzWriter};
+    /// use ndarray_io::{Compression, NpzWriter, WriteOptions};
     ///
     /// let mut npz = NpzWriter::new(Vec::new());
-    /// let deflated = NpzOptions::new().compression(Compression::deflated());
+    /// let deflated = WriteOptions::new().compression(Compression::DEFLATE);
     /// npz.add_raw_with("log.txt", &[b'.'; 10_000][..], 10_000, &deflated)?;
     /// npz.add_raw("about.txt", &b"a run"[..], 5)?; // as it is
     /// assert!(npz.finish()?.len() < 1000);
@@ -140,7 +138,7 @@ impl<W: Write> NpzWriter<W> {
         name: impl Into<String>,
         mut reader: R,
         len: u64,
-        options: &NpzOptions,
+        options: &WriteOptions,
     ) -> Result<()> {
         let make = move |writer: &mut dyn Write, _: &WriteOptions| {
             let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK_LEN)];

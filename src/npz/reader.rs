@@ -53,17 +53,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new(reader: R) -> Result<Self> {
-        Self::new_with(reader, &ReadOptions::new())
-    }
-
-    /// Opens an archive, with options for reading its members.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
-        let archive = Archive::load(&mut archive_bytes(&mut reader))?;
-        Ok(Self { reader, archive, options: options.clone() })
+        ReadOptions::new().npz_reader(reader)
     }
 
     /// Returns whether the archive has no members.
@@ -101,6 +91,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - The [errors of members](crate::npz#errors-of-members).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
+    #[doc(hidden)]
     pub fn by_name<S, D>(&mut self, name: &str) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -118,6 +109,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - The [errors of members](crate::npz#errors-of-members).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
+    #[doc(hidden)]
     pub fn by_index<S, D>(&mut self, index: usize) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -262,5 +254,17 @@ fn archive_bytes<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
     match streams::as_file(reader) {
         Some(file) => ArchiveBytes::of(Region::of_file(file)),
         None => unreachable!("it was recognised above"),
+    }
+}
+
+impl ReadOptions {
+    /// Reads the directory of an archive from a reader that can seek. See [`NpzReader::new`]. The options apply to all members.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzReader::new`].
+    pub fn npz_reader<R: Read + Seek>(&self, mut reader: R) -> Result<NpzReader<R>> {
+        let archive = Archive::load(&mut archive_bytes(&mut reader))?;
+        Ok(NpzReader { reader, archive, options: self.clone() })
     }
 }

@@ -6,15 +6,16 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::NpzWriter;
 use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember, name_in_archive};
 use super::member;
 use super::pieces::RawBytes;
 use super::writer::PackedContent;
-use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::bytes::Region;
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change::{self, LockPurpose, Locked};
+use crate::options::{Verb, WriteOptions};
 use crate::transfer::truncated_archive;
 use crate::zip::Member;
 
@@ -50,7 +51,7 @@ pub struct NpzUpdate<'a> {
     path: PathBuf,
     file: Locked,
     archive: Archive,
-    options: NpzOptions,
+    options: WriteOptions,
     /// The changes by member index: `Some` replaces the member, `None` removes it.
     changes: HashMap<usize, Option<Content<'a>>>,
     /// The added members, by their names in the archive.
@@ -85,54 +86,25 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_with(path, &NpzOptions::new())
-    }
-
-    /// Opens and locks an archive, with options for the members that are written.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
-    pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let open = || {
-            if options.get_write_options().get_in_place() {
-                let reason = "an archive cannot be updated in place: the old archive is read while the new one is written";
-                return Err(ErrorKind::BadOption { reason: reason.into() }.into());
-            }
-            // Lock before reading the directory, which must still be valid when the members are copied.
-            let file = change::open_locked(
-                path,
-                LockPurpose::Change,
-                options.get_write_options().get_wait_for_lock(),
-            )?;
-            let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
-            let (changes, added, added_names) = Default::default();
-            let options = options.clone();
-            Ok(Self { path: path.to_owned(), file, archive, options, changes, added, added_names })
-        };
-        open().map_err(|error: Error| error.at_path(path))
+        WriteOptions::new().update_npz(path)
     }
 
     /// Sets the options for the members that are written, instead of those with which the archive was opened.
     ///
     /// ```
     /// use ndarray::arr1;
-    /// use ndarray_io::npz::{Method, NpzOptions};
-    /// use ndarray_io::{Compression, NpzFile, NpzUpdate, write_npz};
+    /// use ndarray_io::npz::Method;
+    /// use ndarray_io::{Compression, NpzFile, NpzUpdate, WriteOptions, write_npz};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
     /// write_npz(&path, &[("a", &arr1(&[1]))])?;
-    /// let options = NpzOptions::new().compression(Compression::deflated());
+    /// let options = WriteOptions::new().compression(Compression::DEFLATE);
     /// NpzUpdate::open(&path)?.with_options(&options).add("b", &arr1(&[2]))?.finish()?;
     /// assert_eq!(NpzFile::open(&path)?.members()[1].method(), Method::Deflated);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn with_options(self, options: &NpzOptions) -> Self {
+    pub fn with_options(self, options: &WriteOptions) -> Self {
         Self { options: options.clone(), ..self }
     }
 
@@ -299,7 +271,7 @@ impl<'a> NpzUpdate<'a> {
             let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
-            let mut npz = NpzWriter::new_with(file, &options);
+            let mut npz = NpzWriter::of(file, &options);
             npz.set_comment(archive.comment().to_vec());
             let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, bytes_since_jump: 0 };
             for index in 0..archive.members().len() {
@@ -324,8 +296,7 @@ impl<'a> NpzUpdate<'a> {
                 _ => Err(ErrorKind::Locked.into()),
             }
         };
-        change::replace_locked(&path, old, options.get_write_options(), write)
-            .map_err(|error| error.at_path(&path))
+        change::replace_locked(&path, old, &options, write).map_err(|error| error.at_path(&path))
     }
 }
 
@@ -385,5 +356,26 @@ impl std::fmt::Debug for NpzUpdate<'_> {
             .field("added", &added)
             .field("changed", &changed)
             .finish()
+    }
+}
+
+impl WriteOptions {
+    /// Opens and locks an archive, to change its members. See [`NpzUpdate::open`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzUpdate::open`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options about new files.
+    pub fn update_npz<'a>(&self, path: impl AsRef<Path>) -> Result<NpzUpdate<'a>> {
+        let path = path.as_ref();
+        let open = || {
+            self.check_for(Verb::UpdateNpz)?;
+            // Lock before reading the directory, which must still be valid when the members are copied.
+            let file = change::open_locked(path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
+            let (changes, added, added_names) = Default::default();
+            let options = self.clone();
+            Ok(NpzUpdate { path: path.to_owned(), file, archive, options, changes, added, added_names })
+        };
+        open().map_err(|error: Error| error.at_path(path))
     }
 }

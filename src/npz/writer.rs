@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::archive::name_in_archive;
 use super::member::LocalFields;
-use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, store_npy};
 use crate::codec::{BlockIndex, Crc, PackMethod};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
+use crate::options::{Compression, Verb, WriteOptions};
 use crate::transfer::{PackWriter, PackerPool, Sink, os, streams};
 use crate::zip::{self, Member, Method};
 
@@ -50,7 +50,7 @@ const BUFFER_SIZE: usize = 256 << 10;
 #[must_use = "nothing is complete before `finish`"]
 pub struct NpzWriter<W> {
     writer: W,
-    pub(super) options: NpzOptions,
+    pub(super) options: WriteOptions,
     state: ArchiveState,
     names: HashSet<String>,
     /// Whether an error has left an incomplete member in the archive.
@@ -74,20 +74,7 @@ struct ArchiveState {
 }
 
 impl<W: Write> NpzWriter<W> {
-    /// Creates a writer that does not compress arrays.
-    pub fn new(writer: W) -> Self {
-        Self::new_with(writer, &NpzOptions::new())
-    }
-
-    /// Creates a writer that compresses arrays with Deflate at the usual level, 6.
-    ///
-    /// Large arrays are compressed by several threads: by default one for each available core, but at most 4.
-    pub fn new_compressed(writer: W) -> Self {
-        Self::new_with(writer, &NpzOptions::new().compression(Compression::deflated()))
-    }
-
-    /// Creates a writer with options that apply to all members by default.
-    pub fn new_with(mut writer: W, options: &NpzOptions) -> Self {
+    pub(super) fn of(mut writer: W, options: &WriteOptions) -> Self {
         let mut state = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
         // written.
@@ -95,6 +82,19 @@ impl<W: Write> NpzWriter<W> {
             (state.start, state.can_patch) = (start, can_patch);
         }
         Self { writer, options: options.clone(), state, names: HashSet::new(), is_broken: false }
+    }
+
+    /// Creates a writer that does not compress arrays.
+    pub fn new(writer: W) -> Self {
+        Self::of(writer, &WriteOptions::new())
+    }
+
+    /// Creates a writer that compresses arrays with Deflate at the usual level, 6.
+    ///
+    /// Large arrays are compressed by several threads: by default one for each available core, but at most 4.
+    #[doc(hidden)]
+    pub fn new_compressed(writer: W) -> Self {
+        Self::of(writer, &WriteOptions::new().compression(Compression::DEFLATE))
     }
 
     /// Adds an array as the member `name` with the suffix `.npy`.
@@ -126,7 +126,7 @@ impl<W: Write> NpzWriter<W> {
         &mut self,
         name: String,
         array: &dyn WriteArray,
-        options: Option<&NpzOptions>,
+        options: Option<&WriteOptions>,
     ) -> Result<()> {
         let name = name_in_archive(name);
         match options {
@@ -143,6 +143,7 @@ impl<W: Write> NpzWriter<W> {
     /// # Errors
     ///
     /// As for [`add`](Self::add).
+    #[doc(hidden)]
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
@@ -172,19 +173,19 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// ```
     /// # use ndarray::arr1;
-    /// # use ndarray_io::npz::NpzOptions;
-    /// # use ndarray_io::{Compression, NpzWriter};
+    /// # use ndarray_io::{Compression, NpzWriter, WriteOptions};
     /// let mut npz = NpzWriter::new(Vec::new());
-    /// let small = NpzOptions::new().compression(Compression::Deflated(9));
+    /// let small = WriteOptions::new().compression(Compression::Deflated(9));
     /// npz.add_with("zeros", &ndarray::Array1::<f64>::zeros(100_000), &small)?;
     /// assert!(npz.finish()?.len() < 2000);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn add_with<N, T>(&mut self, name: N, array: &T, options: &NpzOptions) -> Result<()>
+    pub fn add_with<N, T>(&mut self, name: N, array: &T, options: &WriteOptions) -> Result<()>
     where
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
+        options.check_for(Verb::NpzWriter)?;
         self.add_array_member(name.into(), &array, Some(options))
     }
 
@@ -195,7 +196,7 @@ impl<W: Write> NpzWriter<W> {
         &mut self,
         name: String,
         array: &dyn WriteArray,
-        options: &NpzOptions,
+        options: &WriteOptions,
     ) -> Result<()> {
         self.check_new_member(&name)?;
         let mut member = new_member(&name, options.get_compression())?;
@@ -266,7 +267,7 @@ impl<W: Write> NpzWriter<W> {
 
     fn check_new_member(&mut self, name: &str) -> Result<()> {
         self.check_not_broken()?;
-        change::check_can_sync(&mut self.writer, self.options.get_write_options())?;
+        change::check_can_sync(&mut self.writer, &self.options)?;
         if self.names.contains(name) {
             return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
         }
@@ -291,11 +292,11 @@ impl<W: Write> NpzWriter<W> {
         &mut self,
         member: &mut Member,
         array: &dyn WriteArray,
-        options: &NpzOptions,
+        options: &WriteOptions,
     ) -> Result<bool> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
-        store_npy(array, Sink::of(&mut content), options.get_write_options())?;
+        store_npy(array, Sink::of(&mut content), options)?;
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
             let mut write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
@@ -327,7 +328,7 @@ impl<W: Write> NpzWriter<W> {
         &mut self,
         member: &mut Member,
         array: &dyn WriteArray,
-        options: &NpzOptions,
+        options: &WriteOptions,
     ) -> Result<bool> {
         /// The reserve below 4 GiB for the NPY header and for the growth of incompressible data.
         const GROWTH_RESERVE: u64 = 64 << 20;
@@ -337,14 +338,14 @@ impl<W: Write> NpzWriter<W> {
         if is_known {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            let options = options.get_write_options().without_progress();
+            let options = options.without_progress();
             store_npy(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
             set_stored_metadata(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - GROWTH_RESERVE;
         let sizes = if self.state.can_patch || is_known {
             zip::SizesLocation::LocalHeader
-        } else if array.payload_len(options.get_write_options()).is_some_and(is_short) {
+        } else if array.payload_len(options).is_some_and(is_short) {
             zip::SizesLocation::Descriptor32
         } else {
             zip::SizesLocation::Descriptor64
@@ -358,14 +359,12 @@ impl<W: Write> NpzWriter<W> {
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression())? {
-            let mut write = |mut packer: &mut dyn Write| {
-                store_npy(array, Sink::of(&mut packer), options.get_write_options())
-            };
+            let mut write = |mut packer: &mut dyn Write| store_npy(array, Sink::of(&mut packer), options);
             set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, &mut write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            store_npy(array, sink.with_observer(&mut see), options.get_write_options())?;
+            store_npy(array, sink.with_observer(&mut see), options)?;
             set_stored_metadata(member, &sum);
         }
         self.state.len += member.packed;
@@ -428,7 +427,7 @@ impl<W: Write> NpzWriter<W> {
         self.write_buffered(&end)?;
         self.flush_buffer()?;
         Sink::of(&mut self.writer).flush()?;
-        change::sync_writer(&mut self.writer, self.options.get_write_options())?;
+        change::sync_writer(&mut self.writer, &self.options)?;
         Ok(self.writer)
     }
 }
@@ -439,7 +438,7 @@ impl ArchiveState {
         &mut self,
         sink: &mut Sink<'_>,
         packing: PackMethod,
-        options: &NpzOptions,
+        options: &WriteOptions,
         write: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
     ) -> Result<BlockIndex> {
         // Reuse the compressors of the previous member if method and level are the same, since setting up
@@ -448,8 +447,7 @@ impl ArchiveState {
             Some(packers) if packers.packing() == packing => packers,
             _ => PackerPool::new(packing),
         };
-        let mut pack =
-            PackWriter::new(sink, self.packers.insert(packers), options.get_write_options().get_threads());
+        let mut pack = PackWriter::new(sink, self.packers.insert(packers), options.get_threads());
         write(&mut pack)?;
         pack.finish()
     }
@@ -471,6 +469,10 @@ fn packing(compression: Compression) -> Result<(Method, Option<PackMethod>)> {
         Compression::Zstd(level) => (Method::Zstd, Some(PackMethod::Zstd(level))),
         #[cfg(not(feature = "zstd"))]
         Compression::Zstd(_) => return Err(Error::missing_feature("Compression::Zstd", "zstd")),
+        Compression::Lz4 => {
+            let reason = "members of archives are not compressed with LZ4".into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
     })
 }
 
@@ -542,97 +544,77 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) -> Result<()> {
-    write_npz_with(path, arrays, &NpzOptions::new())
+    WriteOptions::new().write_npz(path, arrays)
 }
 
-/// Writes arrays to an archive at a path, with options. See [`write_npz`].
-///
-/// # Errors
-///
-/// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have the same name.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
-///   longer than 65,535 bytes or contains a NUL.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
-///   the elements.
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::arr1;
-/// use ndarray_io::npz::NpzOptions;
-/// use ndarray_io::Compression;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("arrays.npz");
-/// let options = NpzOptions::new().compression(Compression::deflated());
-/// ndarray_io::npz::write_npz_with(&path, &[("a", &arr1(&[1, 2, 3]))], &options)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn write_npz_with<P: AsRef<Path>>(
-    path: P,
-    arrays: &[(&str, &dyn WriteArray)],
-    options: &NpzOptions,
-) -> Result<()> {
-    write_npz_from_with(path, arrays.iter().copied(), options)
-}
+impl WriteOptions {
+    /// Writes arrays to an archive. See [`write_npz`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_npz`], and [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or with the call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{Compression, WriteOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// WriteOptions::new().compression(Compression::DEFLATE).write_npz(&path, &[("a", &arr1(&[1, 2]))])?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_npz(&self, path: impl AsRef<Path>, arrays: &[(&str, &dyn WriteArray)]) -> Result<()> {
+        self.write_npz_from(path, arrays.iter().copied())
+    }
 
-/// Writes the arrays of an iterator to an archive at a path: those of a map, for example.
-///
-/// Arrays of several Rust types are written by [`write_npz`], or as [`DynArray`](crate::DynArray)s.
-///
-/// # Errors
-///
-/// As for [`write_npz`].
-///
-/// # Examples
-///
-/// ```
-/// use std::collections::BTreeMap;
-///
-/// use ndarray::{Array1, arr1};
-/// use ndarray_io::npz::write_npz_from;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("arrays.npz");
-/// let arrays: BTreeMap<String, Array1<f64>> = BTreeMap::from([("a".to_owned(), arr1(&[1.5])), ("b".to_owned(), arr1(&[]))]);
-/// write_npz_from(&path, &arrays)?;
-/// # assert_eq!(ndarray_io::read_npz(&path)?.len(), 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn write_npz_from<P, I, N, T>(path: P, arrays: I) -> Result<()>
-where
-    P: AsRef<Path>,
-    I: IntoIterator<Item = (N, T)>,
-    N: AsRef<str>,
-    T: WriteArray,
-{
-    write_npz_from_with(path, arrays, &NpzOptions::new())
-}
+    /// Writes arrays that are made while the archive is written.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_npz`](Self::write_npz).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::Array1;
+    /// use ndarray_io::WriteOptions;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// let layers = (0..3).map(|layer| (format!("layer_{layer}"), Array1::<f32>::zeros(1000)));
+    /// WriteOptions::new().write_npz_from(&path, layers)?; // one in memory at a time
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_npz_from<I, N, T>(&self, path: impl AsRef<Path>, arrays: I) -> Result<()>
+    where
+        I: IntoIterator<Item = (N, T)>,
+        N: AsRef<str>,
+        T: WriteArray,
+    {
+        let path = path.as_ref();
+        let write = |file: &File| {
+            let mut npz = NpzWriter::of(file, self);
+            for (name, array) in arrays {
+                npz.add(name.as_ref(), &array)?;
+            }
+            npz.finish().map(drop)
+        };
+        let replace = || {
+            self.check_for(Verb::WriteNpz)?;
+            change::replace(path, self, write)
+        };
+        replace().map_err(|error| error.at_path(path))
+    }
 
-/// Writes the arrays of an iterator to an archive at a path, with options. See [`write_npz_from`].
-///
-/// # Errors
-///
-/// As for [`write_npz_with`].
-pub fn write_npz_from_with<P, I, N, T>(path: P, arrays: I, options: &NpzOptions) -> Result<()>
-where
-    P: AsRef<Path>,
-    I: IntoIterator<Item = (N, T)>,
-    N: AsRef<str>,
-    T: WriteArray,
-{
-    let path = path.as_ref();
-    let write = |file: &File| {
-        let mut npz = NpzWriter::new_with(file, options);
-        for (name, array) in arrays {
-            npz.add_with(name.as_ref(), &array, options)?;
-        }
-        npz.finish().map(drop)
-    };
-    change::replace(path, options.get_write_options(), write).map_err(|error| error.at_path(path))
+    /// Starts an archive in any writer. See [`NpzWriter::new`].
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files with a path have.
+    pub fn npz_writer<W: Write>(&self, writer: W) -> Result<NpzWriter<W>> {
+        self.check_for(Verb::NpzWriter)?;
+        Ok(NpzWriter::of(writer, self))
+    }
 }

@@ -13,7 +13,7 @@ use ::zip::result::ZipError;
 use super::archive::ArchiveBytes;
 use super::exact_size::{ContentReader, with_exact_size};
 use crate::codec::{UnorderedCrc, xz};
-use crate::error::{Error, ErrorKind, FilePart, Help, Result};
+use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 use crate::zip::{self, Member, Method};
@@ -128,7 +128,7 @@ fn with_decoded<T>(
     // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
     check_decoder_memory(archive_bytes, (member, content), method, options)?;
     if member.is_encrypted() && options.get_password().is_none() {
-        return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
+        return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Remedy::Password));
     }
     let reached = std::cell::Cell::new(0);
     let end = content + member.packed;
@@ -184,7 +184,7 @@ fn convert_zip_error(error: ZipError) -> Error {
             Err(error) => malformed(&error),
         },
         ZipError::InvalidPassword => {
-            Error::from(ErrorKind::Encrypted { has_password: true }).with_help(Help::Password)
+            Error::from(ErrorKind::Encrypted { has_password: true }).with_help(Remedy::Password)
         }
         error => malformed(&error),
     }

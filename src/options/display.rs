@@ -84,7 +84,7 @@ impl DisplayOptions {
     /// use ndarray::arr1;
     ///
     /// let options = ReadOptions::new().long_double(LongDoubleFormat::X87);
-    /// let long = DynArray::new(&arr1(&[1e300]))?.cast_to_with(&"<f16".parse()?, &options)?;
+    /// let long = DynArray::new(&arr1(&[1e300]))?.cast_to(&"<f16".parse()?, &options)?;
     /// let look = DisplayOptions::new().long_double(LongDoubleFormat::X87);
     /// assert_eq!(long.display_with(&look).to_string(), "[1.0000000000000000525e300]"); // more digits than the `f64` needed
     /// # Ok::<(), ndarray_io::Error>(())

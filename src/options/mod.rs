@@ -1,15 +1,17 @@
 //! Options for reading and writing, shared by all formats.
 
 mod display;
-pub(crate) mod ra;
+pub(crate) mod formats;
 pub(crate) mod read;
+mod verbs;
 pub(crate) mod write;
 
 pub use display::DisplayOptions;
-pub(crate) use ra::RaOptions;
-pub use ra::Trailing;
+pub(crate) use formats::Compression;
+pub use formats::{Trailing, Uncommitted};
 pub use read::OldText;
 pub(crate) use read::ReadOptions;
+pub(crate) use verbs::Verb;
 pub(crate) use write::WriteOptions;
 
 use std::num::NonZero;

@@ -126,7 +126,7 @@ impl ReadOptions {
     /// let mut file = Vec::new();
     /// arr1(&[half]).write_npy(&mut file)?;
     /// let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::X87);
-    /// assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options)?, arr1(&[0.5]));
+    /// assert_eq!(options.read_from::<Array1<f64>>(&file[..])?, arr1(&[0.5]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     #[must_use]
@@ -150,8 +150,8 @@ impl ReadOptions {
     /// let mut file = Vec::new();
     /// arr1(&[Void([0x38]), Void([0xC4])]).write_npy(&mut file)?;
     /// let options = ReadOptions::new().raw_bytes_are(Narrow::Float8E4M3Fn);
-    /// assert_eq!(DynArray::read_npy_with(&file[..], &options)?.to_string(), "[ 1.0, -3.0]");
-    /// let floats = Array1::<f32>::read_npy_with(&file[..], &options.casting(Casting::Safe))?;
+    /// assert_eq!(options.read_from::<DynArray>(&file[..])?.to_string(), "[ 1.0, -3.0]");
+    /// let floats = options.casting(Casting::Safe).read_from::<Array1<f32>>(&file[..])?;
     /// assert_eq!(floats, arr1(&[1.0, -3.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
@@ -206,7 +206,7 @@ impl ReadOptions {
     /// let mut memory = [0; 2];
     /// assert!(NpyReader::new(&file[..])?.read_into_bytes(&mut memory, None).is_err());
     /// let options = ReadOptions::new().allow_invalid_elements(true);
-    /// NpyReader::new_with(&file[..], &options)?.read_into_bytes(&mut memory, None)?;
+    /// options.reader(&file[..])?.read_into_bytes(&mut memory, None)?;
     /// assert_eq!(memory, [0, 2]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
@@ -258,7 +258,7 @@ impl ReadOptions {
     /// }
     /// file.extend([1, 0]);
     /// let options = ReadOptions::new().ra_bytes_are_bools(true);
-    /// assert_eq!(Array1::<bool>::read_ra_with(&file[..], &options)?, arr1(&[true, false]));
+    /// assert_eq!(options.read_ra_from::<Array1<bool>>(&file[..])?, arr1(&[true, false]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     #[must_use]
@@ -284,7 +284,6 @@ impl ReadOptions {
     ///
     /// ```
     /// use ndarray::Array1;
-    /// use ndarray_io::npy::read_npy_with;
     /// use ndarray_io::ReadOptions;
     /// use std::ops::ControlFlow;
     ///
@@ -294,7 +293,7 @@ impl ReadOptions {
     ///     eprint!("\r{} %", 100 * done / all);
     ///     ControlFlow::Continue(())
     /// });
-    /// let array: Array1<f64> = read_npy_with(&path, &options)?;
+    /// let array: Array1<f64> = options.read_npy(&path)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -450,5 +449,17 @@ impl ReadOptions {
 
     pub(crate) fn raw_record_byte_order(&self) -> Option<ByteOrder> {
         self.raw_record_byte_order
+    }
+}
+
+impl From<Casting> for ReadOptions {
+    fn from(casting: Casting) -> Self {
+        Self::new().casting(casting)
+    }
+}
+
+impl From<&ReadOptions> for ReadOptions {
+    fn from(options: &ReadOptions) -> Self {
+        options.clone()
     }
 }

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::formats::{Compression, Trailing, Uncommitted};
 use super::thread_count;
 use crate::dtype::ByteOrder;
 use crate::npy_format::Version;
@@ -20,7 +21,7 @@ use crate::shape::Order;
 ///
 /// let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran).version(Version::V2);
 /// let mut file = Vec::new();
-/// arr2(&[[1i16, 2], [3, 4]]).write_npy_with(&mut file, &options)?;
+/// options.write_to(&mut file, &arr2(&[[1i16, 2], [3, 4]]))?;
 /// assert!(file.ends_with(&[0, 1, 0, 3, 0, 2, 0, 4]));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
@@ -28,19 +29,23 @@ use crate::shape::Order;
 #[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
 #[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct WriteOptions {
-    version: Option<Version>,
-    order: Option<Order>,
-    byte_order: Option<ByteOrder>,
-    text_width: Option<usize>,
-    sync: bool,
+    pub(super) version: Option<Version>,
+    pub(super) order: Option<Order>,
+    pub(super) byte_order: Option<ByteOrder>,
+    pub(super) text_width: Option<usize>,
+    pub(super) sync: bool,
     wait_for_lock: Duration,
-    in_place: bool,
-    create_new: bool,
-    preallocate: bool,
+    pub(super) in_place: bool,
+    pub(super) create_new: bool,
+    pub(super) preallocate: bool,
     /// Whether the options are for a dtype that is only shown.
     #[cfg_attr(feature = "serde-1", serde(skip))]
     is_for_dtype_display: bool,
-    pickle_protocol: Option<u8>,
+    pub(super) pickle_protocol: Option<u8>,
+    pub(super) compression: Compression,
+    pub(super) trailing: Trailing,
+    pub(super) ra_bools: bool,
+    pub(super) uncommitted: Uncommitted,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     progress: Option<ProgressCallback>,
@@ -92,7 +97,7 @@ impl WriteOptions {
     ///
     /// let names = arr1(&["Ada".to_string(), "Grace".to_string()]);
     /// let mut file = Vec::new();
-    /// assert!(names.write_npy_with(&mut file, &WriteOptions::new().text_width(4)).unwrap_err().is_mismatch());
+    /// assert!(WriteOptions::new().text_width(4).write_to(&mut file, &names).unwrap_err().is_mismatch());
     /// ```
     #[must_use]
     pub fn text_width(mut self, width: usize) -> Self {
@@ -118,14 +123,13 @@ impl WriteOptions {
     /// [`Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
-    /// use ndarray_io::npy::write_npy_with;
     /// use ndarray_io::WriteOptions;
     /// use std::time::Duration;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("a.npy");
     /// let options = WriteOptions::new().wait_for_lock(Duration::from_secs(10));
-    /// write_npy_with(&path, &ndarray::arr1(&[1.0]), &options)?;
+    /// options.write_npy(&path, &ndarray::arr1(&[1.0]))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -152,14 +156,13 @@ impl WriteOptions {
     /// existing file or stack by definition, such as an append, ignores this option, and an update of an archive fails.
     ///
     /// ```
-    /// use ndarray_io::npy::write_npy_with;
     /// use ndarray_io::WriteOptions;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("a.npy");
     /// let options = WriteOptions::new().create_new(true);
-    /// write_npy_with(&path, &ndarray::arr1(&[1.0]), &options)?;
-    /// assert!(write_npy_with(&path, &ndarray::arr1(&[2.0]), &options).unwrap_err().is_conflict());
+    /// options.write_npy(&path, &ndarray::arr1(&[1.0]))?;
+    /// assert!(options.write_npy(&path, &ndarray::arr1(&[2.0])).unwrap_err().is_conflict());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -190,6 +193,50 @@ impl WriteOptions {
         self
     }
 
+    /// Sets how the members of an archive, or the elements of an RA file, are compressed. By default they are not.
+    ///
+    /// ```
+    /// use ndarray::Array1;
+    /// use ndarray_io::{Compression, WriteOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// let deflated = WriteOptions::new().compression(Compression::DEFLATE);
+    /// deflated.write_npz(&path, &[("zeros", &Array1::<u8>::zeros(10_000))])?;
+    /// assert!(std::fs::metadata(&path)?.len() < 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
+    }
+
+    /// Sets what happens to bytes that follow the array when an RA file is replaced. By default, such a file is not replaced.
+    #[must_use]
+    pub fn trailing(mut self, trailing: Trailing) -> Self {
+        self.trailing = trailing;
+        self
+    }
+
+    /// Writes `bool`, `bf16` and all other raw elements of 2 bytes as element type 5 of RA.
+    ///
+    /// Some programs interpret this type by its size, some always as `bool` or always as `bf16`, and some
+    /// cannot read it. By default, `bool` is an error,
+    /// [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable), and `bf16` is written as raw bytes.
+    #[must_use]
+    pub fn ra_bools(mut self, ra_bools: bool) -> Self {
+        self.ra_bools = ra_bools;
+        self
+    }
+
+    /// Sets what happens to rows, or parts of a stack, that an interrupted append has left. By default, appending is refused.
+    #[must_use]
+    pub fn uncommitted(mut self, uncommitted: Uncommitted) -> Self {
+        self.uncommitted = uncommitted;
+        self
+    }
+
     /// Sets the maximum number of threads that write one array; fewer are used if the work is short.
     ///
     /// By default it is the available parallelism when it is first asked for, at most 4. With 1, no thread is
@@ -210,13 +257,12 @@ impl WriteOptions {
     ///
     /// ```
     /// use ndarray::Array1;
-    /// use ndarray_io::npy::write_npy_with;
     /// use ndarray_io::WriteOptions;
     /// use std::ops::ControlFlow;
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
     /// let options = WriteOptions::new().progress(|_, _| ControlFlow::Break(()));
-    /// assert!(write_npy_with(&path, &Array1::<f64>::zeros(1000), &options).unwrap_err().is_cancelled());
+    /// assert!(options.write_npy(&path, &Array1::<f64>::zeros(1000)).unwrap_err().is_cancelled());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -284,6 +330,27 @@ impl WriteOptions {
     /// Returns the number of threads set with [`threads`](Self::threads), or the default.
     pub fn get_threads(&self) -> usize {
         thread_count(self.threads)
+    }
+
+    pub(crate) fn get_compression(&self) -> Compression {
+        self.compression
+    }
+
+    pub(crate) fn get_trailing(&self) -> &Trailing {
+        &self.trailing
+    }
+
+    pub(crate) fn get_ra_bools(&self) -> bool {
+        self.ra_bools
+    }
+
+    pub(crate) fn get_uncommitted(&self) -> Uncommitted {
+        self.uncommitted
+    }
+
+    /// Returns the options for RA files, in which the first axis varies fastest: in C order, the axes are reversed.
+    pub(crate) fn for_ra(&self) -> Self {
+        self.clone().order(self.order.unwrap_or(Order::Fortran))
     }
 
     pub(crate) fn get_progress(&self) -> Option<&ProgressCallback> {

@@ -1,4 +1,4 @@
-//! [`ArrayFile`]: random access to parts of an array in a file.
+//! [`NpyFile`]: random access to parts of an array in a file.
 
 use std::fs::File;
 use std::io::Seek;
@@ -10,24 +10,28 @@ use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{FileId, LockPurpose, Locked, id_of, is_being_changed};
-use crate::io::{self, ArrayFormat, Npy, Ra};
+use crate::io::{self, Expected, FormatHeader};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
+use crate::ra_format::RaHeader;
 use crate::shape::Order;
 use crate::transfer::tiles::GapLock;
 use crate::transfer::{self, Source};
 
-/// A handle to an NPY file of any size, for reading and writing parts of its array.
+/// A handle to an NPY or RA file of any size, for reading and writing parts of its array.
 ///
-/// [`open`](ArrayFile::open) reads only the header. [`slice`](ArrayFile::slice) reads the part that ndarray's
-/// `s![]` selects, [`take`](ArrayFile::take) reads individual indices of an axis,
-/// [`chunks`](ArrayFile::chunks) and [`rows`](ArrayFile::rows) iterate over the array in pieces, and
-/// [`read`](ArrayFile::read) reads all of it. Memory use depends on the size of the part, not the file.
-/// [`write_slice`](ArrayFile::write_slice) changes parts of a file that was opened with
-/// [`open_to_write`](ArrayFile::open_to_write).
+/// The format is recognized by the first bytes: [`ra_header`](NpyFile::ra_header) and [`npy_header`](NpyFile::npy_header) tell which it is. The data of an RA
+/// file must not be compressed or stored as single bits.
+///
+/// [`open`](NpyFile::open) reads only the header. [`slice`](NpyFile::slice) reads the part that ndarray's
+/// `s![]` selects, [`take`](NpyFile::take) reads individual indices of an axis,
+/// [`chunks`](NpyFile::chunks) and [`rows`](NpyFile::rows) iterate over the array in pieces, and
+/// [`read`](NpyFile::read) reads all of it. Memory use depends on the size of the part, not the file.
+/// [`write_slice`](NpyFile::write_slice) changes parts of a file that was opened with
+/// [`open_to_write`](NpyFile::open_to_write).
 ///
 /// Reads are positional, so threads can share a handle, and no buffered reader is needed. The file may be
-/// read while another process appends to it: [`refresh`](ArrayFile::refresh) picks up new rows. With the feature
+/// read while another process appends to it: [`refresh`](NpyFile::refresh) picks up new rows. With the feature
 /// `mmap`, `with_map` copies scattered elements out of a map.
 /// `NpzFile::open_member` opens a member of an archive.
 ///
@@ -50,38 +54,8 @@ use crate::transfer::{self, Source};
 /// assert_eq!(largest, 9992);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type NpyFile = ArrayFile<Npy>;
-
-/// A handle to an RA file of any size, for reading and writing parts of its array.
-///
-/// The data must not be compressed or stored as single bits.
-pub type RaFile = ArrayFile<Ra>;
-
-/// A handle to an array in a file: see [`NpyFile`] and [`RaFile`](crate::ra::RaFile).
-///
-/// Reads are positional, so threads can share a handle and read concurrently. Bytes after the array, such as
-/// rows that another process is appending, are ignored: see [`ArrayFile::extent`].
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::{arr2, s, Array2};
-/// use ndarray_io::NpyFile;
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 50), |(row, column)| (row * 100 + column) as u64))?;
-/// let file = NpyFile::open(&path)?;
-/// let part: Array2<u64> = file.slice(s![10..12, ..;25])?; // reads only the bytes of the part
-/// assert_eq!(part, arr2(&[[1000, 1025], [1100, 1125]]));
-/// let mut sum = 0;
-/// for chunk in file.chunks::<u64, ndarray::Ix2>(0, 100)? { // 100 rows at a time
-///     sum += chunk?.sum();
-/// }
-/// # assert_eq!(sum, 2_498_725_000);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
-pub struct ArrayFile<F: ArrayFormat> {
+pub struct NpyFile {
     pub(super) bytes: SharedRegion,
     path: Option<PathBuf>,
     /// The name of the member, if the file is a member of an archive.
@@ -90,128 +64,63 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) locked: Option<Locked>,
     /// Who may write gaps between elements, if the file was opened with `open_exclusive`.
     pub(super) gap_lock: Option<GapLock>,
-    format_header: F::Found,
+    format_header: FormatHeader,
     data_offset: usize,
     /// Why the array cannot be refreshed, if it cannot.
     refresh_obstacle: Option<&'static str>,
     pub(super) options: ReadOptions,
     /// The map of the elements, from which scattered ones are copied.
-    map: Option<ElementMap<F>>,
+    map: Option<ElementMap>,
 }
 
 /// A map of the elements of a file.
-#[derive(Debug)]
-struct ElementMap<F: ArrayFormat> {
+#[derive(Clone, Debug)]
+struct ElementMap {
     elements: Arc<dyn ReadAt>,
     /// Maps them again, when there are more.
-    remap: RemapFn<F>,
+    remap: RemapFn,
 }
 
-impl<F: ArrayFormat> Clone for ElementMap<F> {
-    fn clone(&self) -> Self {
-        Self { elements: Arc::clone(&self.elements), remap: self.remap }
-    }
-}
-
-pub(crate) type RemapFn<F> = fn(&ArrayFile<F>) -> Result<Arc<dyn ReadAt>>;
+pub(crate) type RemapFn = fn(&NpyFile) -> Result<Arc<dyn ReadAt>>;
 
 /// Reads the header at the start of bytes.
-pub(super) fn header_of<F: ArrayFormat>(
+pub(super) fn header_of(
     bytes: &SharedRegion,
+    expected: Expected,
     options: &ReadOptions,
-) -> Result<(F::Found, usize)> {
+) -> Result<(FormatHeader, usize)> {
     let mut source = Source::region(bytes.get().with_known_end()?);
     match bytes.lock_file() {
         // This handles a header that another process is changing as it appends.
-        Some(_) => io::read_header_of_file::<F>(&mut source, options),
-        None => io::read_header::<F>(&mut source, options),
+        Some(_) => io::read_header_of_file(&mut source, expected, options),
+        None => io::read_header(&mut source, expected, options),
     }
 }
 
-impl<F: ArrayFormat> ArrayFile<F> {
-    /// Opens a file and reads its header.
-    ///
-    /// A truncated payload is detected only when it is read.
+impl NpyFile {
+    /// Opens a file and reads its header: [`ReadOptions::open`] without options.
     ///
     /// # Errors
     ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
-    ///   read in parts.
-    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
-    ///   single bits, since such data cannot be read in parts.
+    /// Those of [`ReadOptions::open`].
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_with(path, &ReadOptions::new())
+        ReadOptions::new().open(path)
     }
 
-    /// Opens a file and reads its header, with options.
-    ///
-    /// The options also apply to all later reads. A truncated payload is detected only when it is read.
+    /// Reads the header at the start of an open file, regardless of the file's position: [`ReadOptions::open_file`] without options.
     ///
     /// # Errors
     ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
-    ///   read in parts.
-    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
-    ///   single bits, since such data cannot be read in parts.
-    pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let open = || Self::new_with(File::open(path)?, options);
-        Ok(Self { path: Some(path.to_owned()), ..open().map_err(|error: Error| error.at_path(path))? })
-    }
-
-    /// Reads the header at the start of an open file, regardless of the file's position.
-    ///
-    /// A truncated payload is detected only when it is read.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
-    ///   read in parts.
-    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
-    ///   single bits, since such data cannot be read in parts.
+    /// Those of [`ReadOptions::open_file`].
     pub fn new(file: File) -> Result<Self> {
-        Self::new_with(file, &ReadOptions::new())
+        ReadOptions::new().open_file(file)
     }
 
-    /// Reads the header at the start of an open file, with options.
-    ///
-    /// The options also apply to all later reads. A truncated payload is detected only when it is read.
+    /// Reads the header at the start of a [source](ReadAt) of bytes: [`ReadOptions::open_source`] without options.
     ///
     /// # Errors
     ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
-    ///   read in parts.
-    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
-    ///   single bits, since such data cannot be read in parts.
-    pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        Self::of_shared_file(Arc::new(file), options)
-    }
-
-    /// Like [`ArrayFile::new_with`], for a shared file handle.
-    pub(super) fn of_shared_file(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
-        options.refuse_trailing_check()?;
-        if len_of_regular(&file).is_none() {
-            (&*file).rewind()?; // the error for a pipe, which has no positions
-        }
-        Self::open_region(SharedRegion::of(Arc::new(LocalFile(file))), options)
-    }
-
-    /// Reads the header at the start of a [source](ReadAt) of bytes.
-    ///
-    /// A truncated payload is detected only when it is read.
-    ///
-    /// # Errors
-    ///
-    /// - Those of the source.
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
-    ///   read in parts.
-    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
-    ///   single bits, since such data cannot be read in parts.
+    /// Those of [`ReadOptions::open_source`].
     ///
     /// # Examples
     ///
@@ -227,35 +136,36 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn from_source<S: ReadAt + 'static>(source: S) -> Result<Self> {
-        Self::from_source_with(source, &ReadOptions::new())
+        ReadOptions::new().open_source(source)
     }
 
-    /// Reads the header at the start of a [source](ReadAt) of bytes, with options.
-    ///
-    /// The options also apply to all later reads.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`from_source`](ArrayFile::from_source).
-    pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+    /// Reads the header at the start of a shared file handle.
+    pub(super) fn of_shared_file(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
-        Self::open_region(SharedRegion::of(Arc::new(source)), options)
+        if len_of_regular(&file).is_none() {
+            (&*file).rewind()?; // the error for a pipe, which has no positions
+        }
+        Self::open_region(SharedRegion::of(Arc::new(LocalFile(file))), Expected::Any, options)
     }
 
     /// Reads the header at the start of bytes.
-    pub(crate) fn open_region(bytes: SharedRegion, options: &ReadOptions) -> Result<Self> {
-        let found = header_of::<F>(&bytes, options)?;
+    pub(crate) fn open_region(
+        bytes: SharedRegion,
+        expected: Expected,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let found = header_of(&bytes, expected, options)?;
         Self::of(bytes, found, options)
     }
 
     pub(crate) fn of(
         bytes: SharedRegion,
-        (found, data_offset): (F::Found, usize),
+        (found, data_offset): (FormatHeader, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
-        F::check_uncompressed(&found, options)?;
-        F::header(&found).declared_payload_len()?;
-        let options = F::dispatch_options(&found, options).into_owned();
+        found.check_uncompressed(options)?;
+        found.header().declared_payload_len()?;
+        let options = found.dispatch_options(options).into_owned();
         Ok(Self {
             bytes,
             path: None,
@@ -271,10 +181,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn header(&self) -> &Header {
-        F::header(&self.format_header)
+        self.format_header.header()
     }
 
-    pub(crate) fn format_header(&self) -> &F::Found {
+    pub(crate) fn format_header(&self) -> &FormatHeader {
         &self.format_header
     }
 
@@ -295,7 +205,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Sets the map from which scattered elements are copied.
-    pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, remap: RemapFn<F>) {
+    pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, remap: RemapFn) {
         self.map = Some(ElementMap { elements, remap });
     }
 
@@ -371,7 +281,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let of = |stored: Option<u64>, start: u64| -> Result<u64> {
             Ok(self.file_len()?.saturating_sub(start.saturating_add(stored.unwrap_or(u64::MAX))))
         };
-        let surplus = of(F::stored_len(&self.format_header), self.data_offset())?;
+        let surplus = of(self.format_header.stored_len(), self.data_offset())?;
         if surplus == 0 {
             return Ok(());
         }
@@ -381,9 +291,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
                 if is_being_changed(file) {
                     return Ok(());
                 }
-                let (found, start) =
-                    header_of::<F>(&self.bytes, &self.options).map_err(|error| self.at_path(error))?;
-                if of(F::stored_len(&found), start as u64)? == 0 {
+                let (found, start) = header_of(&self.bytes, self.format_header.expected(), &self.options)
+                    .map_err(|error| self.at_path(error))?;
+                if of(found.stored_len(), start as u64)? == 0 {
                     return Ok(());
                 }
             }
@@ -421,7 +331,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Reads the header again and returns whether the shape has changed.
     ///
-    /// If another process has appended rows, [`ArrayFile::shape`] then includes them. The dtype, the order
+    /// If another process has appended rows, [`NpyFile::shape`] then includes them. The dtype, the order
     /// and the offset of the elements must not have changed. A handle of `with_map` maps the elements again.
     ///
     /// # Errors
@@ -450,9 +360,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         if let Some(reason) = self.refresh_obstacle {
             return Err(self.at_path(ErrorKind::BadOption { reason: reason.into() }.into()));
         }
-        let found = header_of::<F>(&self.bytes, &self.options);
+        let found = header_of(&self.bytes, self.format_header.expected(), &self.options);
         let (found, data_offset) = found.map_err(|error| self.at_path(error))?;
-        let (old, new) = (self.header(), F::header(&found));
+        let (old, new) = (self.header(), found.header());
         // A different offset means that the file has been rewritten, even with the same dtype.
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
             let reason = "the file contains a different array than when it was opened".into();
@@ -472,7 +382,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(is_other)
     }
 
-    /// Returns the path of the file, or that of [`with_path`](ArrayFile::with_path).
+    /// Returns the path of the file, or that of [`with_path`](NpyFile::with_path).
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -635,9 +545,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             None => error,
         }
     }
-}
 
-impl NpyFile {
     /// Opens an archive member whose content is `bytes`.
     #[cfg(feature = "npz")]
     pub(crate) fn of_member(
@@ -646,20 +554,20 @@ impl NpyFile {
         bytes: SharedRegion,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let made = Self::open_region(bytes, options).map_err(|error| error.at_member(name))?;
+        let made = Self::open_region(bytes, Expected::NPY, options).map_err(|error| error.at_member(name))?;
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 
     /// Opens the array of these elements in a [source](ReadAt) of bytes, which has no header of NPY: the array in a file of another format.
     ///
-    /// The elements are at `offset`, as the header describes them. All that works for files works, but not [`refresh`](ArrayFile::refresh): parts, blocks, memory of the caller.
+    /// The elements are at `offset`, as the header describes them. All that works for files works, but not [`refresh`](NpyFile::refresh): parts, blocks, memory of the caller.
     ///
     /// # Errors
     ///
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if they end beyond any file.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
     ///
-    /// That elements are missing is an error when they are read, or of [`check_complete`](ArrayFile::check_complete).
+    /// That elements are missing is an error when they are read, or of [`check_complete`](NpyFile::check_complete).
     ///
     /// # Examples
     ///
@@ -676,26 +584,7 @@ impl NpyFile {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn from_elements<S: ReadAt + 'static>(source: S, offset: u64, header: Header) -> Result<Self> {
-        Self::from_elements_with(source, offset, header, &ReadOptions::new())
-    }
-
-    /// Opens the array of these elements in a [source](ReadAt) of bytes, with options. See [`from_elements`](Self::from_elements).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`from_elements`](Self::from_elements), and [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for
-    /// an error about what follows the array.
-    pub fn from_elements_with<S: ReadAt + 'static>(
-        source: S,
-        offset: u64,
-        header: Header,
-        options: &ReadOptions,
-    ) -> Result<Self> {
-        let Some(end) = offset.checked_add(header.declared_payload_len()?) else {
-            return Err(ErrorKind::overflow("the offset of the elements").into());
-        };
-        let source: Arc<dyn ReadAt> = Arc::new(source);
-        Self::of_elements(SharedRegion::part(&source, offset..end), header, options)
+        ReadOptions::new().open_elements(source, offset, header)
     }
 
     /// Opens the array of these elements, at the beginning of bytes.
@@ -704,12 +593,87 @@ impl NpyFile {
         header.check_empty_items()?;
         let descr = header.dtype().to_string();
         let found = NpyHeader { header, version: Version::V1, descr };
-        let file = Self::of(bytes, (found, 0), options)?;
+        let file = Self::of(bytes, (FormatHeader::Npy(found), 0), options)?;
         Ok(file.without_refresh("the array has no header that could have changed"))
     }
 
-    /// Returns the version of the format; 1.0 for elements without a header.
-    pub fn version(&self) -> Version {
-        self.format_header.version
+    /// Returns the header of an NPY file, with the version of the format.
+    pub fn npy_header(&self) -> Option<&NpyHeader> {
+        self.format_header.npy()
+    }
+
+    /// Returns the header of an RA file.
+    pub fn ra_header(&self) -> Option<&RaHeader> {
+        self.format_header.ra()
+    }
+}
+
+impl ReadOptions {
+    /// Opens an NPY or RA file and reads its header. The format is recognized by its first bytes.
+    ///
+    /// The options also apply to all later reads. A truncated payload is detected only when it is read. Archives: [`open_npz`](Self::open_npz).
+    ///
+    /// # Errors
+    ///
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
+    ///   read in parts.
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
+    ///   single bits, since such data cannot be read in parts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr2, s};
+    /// use ndarray_io::{Casting, ReadOptions};
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// # ndarray_io::write_npy(&path, &arr2(&[[1u8, 2], [3, 4]]))?;
+    /// let file = ReadOptions::new().casting(Casting::Safe).threads(1).open(&path)?;
+    /// assert_eq!(file.slice::<f64, _>(s![1.., ..])?, arr2(&[[3.0, 4.0]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open<P: AsRef<Path>>(&self, path: P) -> Result<NpyFile> {
+        let path = path.as_ref();
+        let open = || self.open_file(File::open(path)?);
+        Ok(open().map_err(|error: Error| error.at_path(path))?.with_path(path))
+    }
+
+    /// Reads the header at the start of an open file, regardless of the file's position. See [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_file(&self, file: File) -> Result<NpyFile> {
+        NpyFile::of_shared_file(Arc::new(file), self)
+    }
+
+    /// Reads the header at the start of a [source](ReadAt) of bytes: see [`open`](Self::open) and [`NpyFile::from_source`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the source and of [`open`](Self::open).
+    pub fn open_source<S: ReadAt + 'static>(&self, source: S) -> Result<NpyFile> {
+        self.refuse_trailing_check()?;
+        NpyFile::open_region(SharedRegion::of(Arc::new(source)), Expected::Any, self)
+    }
+
+    /// Opens the array of these elements in a [source](ReadAt) of bytes. See [`NpyFile::from_elements`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyFile::from_elements`], and [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for
+    /// an error about what follows the array.
+    pub fn open_elements<S: ReadAt + 'static>(
+        &self,
+        source: S,
+        offset: u64,
+        header: Header,
+    ) -> Result<NpyFile> {
+        let Some(end) = offset.checked_add(header.declared_payload_len()?) else {
+            return Err(ErrorKind::overflow("the offset of the elements").into());
+        };
+        let source: Arc<dyn ReadAt> = Arc::new(source);
+        NpyFile::of_elements(SharedRegion::part(&source, offset..end), header, self)
     }
 }

@@ -10,7 +10,7 @@ mod reader;
 mod select;
 mod write;
 
-pub use file::{ArrayFile, NpyFile, RaFile};
+pub use file::NpyFile;
 #[cfg(feature = "mmap")]
 pub(crate) use read::arranged;
 pub(crate) use select::{Axes, Selection};

@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn, SliceArg};
 
-use super::ArrayFile;
+use super::NpyFile;
 use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::Runs;
 use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
-use crate::io::{ArrayFormat, Payload, PayloadRef, ReadArray};
+use crate::io::{Payload, PayloadRef, ReadArray};
 use crate::options::ReadOptions;
 use crate::shape::{AxisIndex, Shape};
 use crate::transfer::{BufferedExtent, Source};
 
-impl<F: ArrayFormat> ArrayFile<F> {
+impl NpyFile {
     /// Reads the entire array.
     ///
     /// Bytes after the array are ignored.
@@ -145,7 +145,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
-    /// Returns the bytes that [`read`](ArrayFile::read) needs, without reading them.
+    /// Returns the bytes that [`read`](NpyFile::read) needs, without reading them.
     ///
     /// The offsets are those of the file or [source](crate::bytes::ReadAt); of an archive, those of its bytes. If
     /// a member is compressed, they are those of its content.
@@ -175,12 +175,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(self.runs_in_source(&Runs::new(0, vec![(count, 1)], header.dtype().item_size())))
     }
 
-    /// Returns the bytes that [`slice`](ArrayFile::slice) needs, without reading them: see
-    /// [`runs_of_all`](ArrayFile::runs_of_all).
+    /// Returns the bytes that [`slice`](NpyFile::slice) needs, without reading them: see
+    /// [`runs_of_all`](NpyFile::runs_of_all).
     ///
     /// # Errors
     ///
-    /// As for [`slice`](ArrayFile::slice), as far as they do not depend on the bytes.
+    /// As for [`slice`](NpyFile::slice), as far as they do not depend on the bytes.
     pub fn runs_of_slice<A, I>(&self, slice: I) -> Result<Runs>
     where
         A: ReadableElement,
@@ -191,12 +191,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Ok(self.runs_in_source(&selected))
     }
 
-    /// Returns the bytes that [`take`](ArrayFile::take) needs, without reading them: see
-    /// [`runs_of_all`](ArrayFile::runs_of_all).
+    /// Returns the bytes that [`take`](NpyFile::take) needs, without reading them: see
+    /// [`runs_of_all`](NpyFile::runs_of_all).
     ///
     /// # Errors
     ///
-    /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
+    /// As for [`take`](NpyFile::take), as far as they do not depend on the bytes.
     pub fn runs_of_take<T: ReadArray>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
         let axis = axis.number();
         let locate = || Selection::locate_indices(self.header(), self.file_axis::<T>(axis)?, indices);

@@ -12,10 +12,10 @@ use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
 use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::Result;
-use crate::io::{ArrayFormat, ArrayReader, NpyReader, PayloadRef, ReadArray};
+use crate::io::{NpyReader, PayloadRef, ReadArray};
 use crate::transfer::Source;
 
-impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
+impl<R: Read + Seek> NpyReader<R> {
     /// Reads the part of the current array that ndarray's `slice` would select.
     ///
     /// Only the bytes of the part are read. The reader then returns to the start of the array's elements, so
@@ -51,8 +51,8 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         I: SliceArg<IxDyn>,
     {
         let (reader, found, options) = self.reader_header_and_options()?;
-        let found_header = F::header(found);
-        let options = F::dispatch_options(found, options);
+        let found_header = found.header();
+        let options = found.dispatch_options(options);
         let selection = Axes::of(found_header, inner_axes_of::<A>().len(), &options)?.selection(&slice)?;
         let (header, selected) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
@@ -131,7 +131,7 @@ impl NpyReader<File> {
         let header_len = self.data_offset();
         let (file, found, options) = self.reader_header_and_options()?;
         let payload = file.stream_position()?;
-        let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
+        let end = payload.saturating_add(found.header().payload_len().unwrap_or_default());
         // The range includes the header, because `NpyFile` adds the length of the header to its start.
         let bytes = payload.saturating_sub(header_len)..end;
         let (found, options) = (found.clone(), options.clone());

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
 
-use super::ArrayFile;
+use super::NpyFile;
 use super::select::Selection;
 use crate::bytes::Region;
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::Header;
+use crate::io;
 use crate::io::change::{self, LockPurpose};
-use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{
@@ -22,15 +22,15 @@ use crate::transfer::{self, Items, Sink};
 /// The approximate number of bytes of a part that are encoded at a time.
 const BLOCK_LEN: usize = 4 << 20;
 
-impl<F: ArrayFormat> ArrayFile<F> {
-    /// Opens a file for writing parts of its array with [`ArrayFile::write_slice`].
+impl NpyFile {
+    /// Opens a file for writing parts of its array with [`NpyFile::write_slice`].
     ///
     /// While the file is open, other processes may write other parts in the same way or through maps.
     /// Attempts to append to the file or to replace it fail with [`ErrorKind::Locked`].
     /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
     /// Each run of adjacent elements costs a system call here, because the elements in between may be changed by others.
-    /// For parts of many short runs, such as every second column, [`ArrayFile::open_exclusive`] is faster.
+    /// For parts of many short runs, such as every second column, [`NpyFile::open_exclusive`] is faster.
     ///
     /// # Errors
     ///
@@ -52,12 +52,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// [`ErrorKind::Locked`]. Programs that do not use this library, such as NumPy, are not excluded: they must not
     /// change the file in the meantime.
     ///
-    /// [`ArrayFile::write_slice`] then writes many short runs by one system call, together with the elements in
+    /// [`NpyFile::write_slice`] then writes many short runs by one system call, together with the elements in
     /// between, which it has read before. Threads may share the handle.
     ///
     /// # Errors
     ///
-    /// The errors of [`ArrayFile::open_to_write`].
+    /// The errors of [`NpyFile::open_to_write`].
     ///
     /// # Examples
     ///
@@ -90,15 +90,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Writes an array to a part of the file, which must have been opened with [`ArrayFile::open_to_write`] or
-    /// [`ArrayFile::open_exclusive`].
+    /// Writes an array to a part of the file, which must have been opened with [`NpyFile::open_to_write`] or
+    /// [`NpyFile::open_exclusive`].
     ///
     /// The array must have the shape of the slice and the element type of the file. It is encoded in blocks
     /// of about 4 MiB.
     ///
     /// Threads and processes may write concurrently if their parts do not overlap. Reading a part while it is
     /// being written may return a mixture of old and new elements. The system writes the data to disk later;
-    /// [`ArrayFile::sync`] waits for that.
+    /// [`NpyFile::sync`] waits for that.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<()> {
         if self.locked.is_none() {
             let error = Error::from(ErrorKind::bad_option("the file was opened for reading only"));
-            return Err(error.with_help(Help::OpenToWrite));
+            return Err(error.with_help(Remedy::OpenToWrite));
         }
         let header = &*io::group_inner_axes_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;

@@ -9,14 +9,14 @@ use std::path::Path;
 use ndarray::ShapeBuilder;
 
 pub(crate) use ra::refuse_trailing;
-pub use ra::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
-pub use replace::{FileReplacement, replace_file_with};
+pub use ra::{ra_query, read_ra, write_ra, write_zeroed_ra};
+pub use replace::FileReplacement;
 
 use crate::array::{WriteArray, store_npy};
 use crate::elements::WritableElement;
 use crate::error::Result;
-use crate::io::{self, Npy, ReadArray, change};
-use crate::options::{ReadOptions, WriteOptions};
+use crate::io::{self, Expected, Format, ReadArray, change};
+use crate::options::{ReadOptions, Verb, WriteOptions};
 use crate::transfer::{Sink, Source};
 
 /// Reads an array from an NPY file.
@@ -45,43 +45,7 @@ where
     P: AsRef<Path>,
     T: ReadArray,
 {
-    read_npy_with(path, &ReadOptions::new())
-}
-
-/// Reads an array from an NPY file, with options. See [`read_npy`].
-///
-/// # Errors
-///
-/// - The [errors of reading](crate::error#errors-of-reading).
-/// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or if it is longer than
-///   its array and the options do not allow trailing bytes.
-/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::Array2;
-/// use ndarray_io::{Casting, ReadOptions};
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0f32, 2.0]]))?;
-/// let array: Array2<f64> = ndarray_io::npy::read_npy_with(&path, &ReadOptions::new().casting(Casting::Safe))?;
-/// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn read_npy_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
-where
-    P: AsRef<Path>,
-    T: ReadArray,
-{
-    let path = path.as_ref();
-    let read = || {
-        let mut file = File::open(path)?;
-        // The file has just been opened, so its position is known to be 0 and need not be queried.
-        let mut source = Source::of_opened(&mut file);
-        io::read_file::<Npy, _>(&mut source, options)
-    };
-    read().map_err(|error| error.at_path(path))
+    ReadOptions::new().read_npy(path)
 }
 
 /// Writes an array to an NPY file, replacing an existing file atomically.
@@ -123,117 +87,16 @@ where
     P: AsRef<Path>,
     T: WriteArray + ?Sized,
 {
-    write_npy_with(path, array, &WriteOptions::new())
-}
-
-/// Writes an array to an NPY file, with options. See [`write_npy`].
-///
-/// # Errors
-///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
-///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
-///   with the call.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::arr1;
-/// use ndarray_io::WriteOptions;
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::npy::write_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn write_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
-where
-    P: AsRef<Path>,
-    T: WriteArray + ?Sized,
-{
-    replace_npy(path.as_ref(), &array, options)
+    WriteOptions::new().write_npy(path, array)
 }
 
 // Not generic over the array, so that programs do not compile the replacement of a file again for each type.
 fn replace_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
-    change::replace(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
-        .map_err(|error| error.at_path(path))
-}
-
-/// Writes an array to a new NPY file, which must not exist yet.
-///
-/// The file does not appear under its name until it is complete.
-///
-/// # Errors
-///
-/// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
-///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
-///   with the call.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::arr1;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("new.npy");
-/// ndarray_io::create_new_npy(&path, &arr1(&[1.0]))?;
-/// assert!(ndarray_io::create_new_npy(&path, &arr1(&[2.0])).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn create_new_npy<P, T>(path: P, array: &T) -> Result<()>
-where
-    P: AsRef<Path>,
-    T: WriteArray + ?Sized,
-{
-    create_new_npy_with(path, array, &WriteOptions::new())
-}
-
-/// Writes an array to a new NPY file, with options. See [`create_new_npy`].
-///
-/// # Errors
-///
-/// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
-///   the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
-///   with the call.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray::arr1;
-/// use ndarray_io::WriteOptions;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("new.npy");
-/// ndarray_io::npy::create_new_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn create_new_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
-where
-    P: AsRef<Path>,
-    T: WriteArray + ?Sized,
-{
-    create_npy(path.as_ref(), &array, options)
-}
-
-fn create_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
-    change::create_new(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
-        .map_err(|error| error.at_path(path))
+    let write = || {
+        options.check_for(Verb::WriteNpy)?;
+        change::replace(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
+    };
+    write().map_err(|error| error.at_path(path))
 }
 
 /// Writes an NPY file of zeros at the position of `file`, and truncates `file` after the array.
@@ -267,35 +130,88 @@ where
     A: WritableElement,
     D: ShapeBuilder,
 {
-    write_zeroed_npy_with::<A, D>(file, shape, &WriteOptions::new())
+    WriteOptions::new().write_zeroed_npy::<A, D>(file, shape)
 }
 
-/// Writes an NPY file of zeros, with options. See [`write_zeroed_npy`].
-///
-/// # Errors
-///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
-///   shape is too large or has too many axes.
-/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray_io::header::Order;
-/// use ndarray_io::npy::write_zeroed_npy_with;
-/// use ndarray_io::WriteOptions;
-///
-/// let file = tempfile::tempfile()?;
-/// write_zeroed_npy_with::<f64, _>(&file, (2, 3), &WriteOptions::new().order(Order::Fortran))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn write_zeroed_npy_with<A, D>(file: &File, shape: D, options: &WriteOptions) -> Result<()>
-where
-    A: WritableElement,
-    D: ShapeBuilder,
-{
-    io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
+impl ReadOptions {
+    /// Reads an array from an NPY file. See [`read_npy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_npy`], except that bytes after the array are accepted with [`allow_trailing`](Self::allow_trailing).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::Array2;
+    /// use ndarray_io::{Casting, ReadOptions};
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0f32, 2.0]]))?;
+    /// let array: Array2<f64> = ReadOptions::new().casting(Casting::Safe).read_npy(&path)?;
+    /// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_npy<T: ReadArray>(&self, path: impl AsRef<Path>) -> Result<T> {
+        let path = path.as_ref();
+        let read = || {
+            let mut file = File::open(path)?;
+            // The file has just been opened, so its position is known to be 0 and need not be queried.
+            let mut source = Source::of_opened(&mut file);
+            io::read_file(&mut source, Expected::NPY, self)
+        };
+        read().map_err(|error| error.at_path(path))
+    }
+}
+
+impl WriteOptions {
+    /// Writes an array to an NPY file. See [`write_npy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_npy`];
+    /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists, with [`create_new`](Self::create_new);
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or with the call; and
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::WriteOptions;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("new.npy");
+    /// WriteOptions::new().create_new(true).sync(true).write_npy(&path, &arr1(&[1.0]))?;
+    /// assert!(WriteOptions::new().create_new(true).write_npy(&path, &arr1(&[2.0])).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_npy<T: WriteArray + ?Sized>(&self, path: impl AsRef<Path>, array: &T) -> Result<()> {
+        replace_npy(path.as_ref(), &array, self)
+    }
+
+    /// Writes an NPY file of zeros at the position of `file`. See [`write_zeroed_npy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_zeroed_npy`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files with a path have.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::WriteOptions;
+    /// use ndarray_io::header::Order;
+    ///
+    /// let file = tempfile::tempfile()?;
+    /// WriteOptions::new().order(Order::Fortran).write_zeroed_npy::<f64, _>(&file, (2, 3))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_zeroed_npy<A, D>(&self, file: &File, shape: D) -> Result<()>
+    where
+        A: WritableElement,
+        D: ShapeBuilder,
+    {
+        self.check_for(Verb::WriteZeroed)?;
+        io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), Format::Npy, self)
+    }
 }

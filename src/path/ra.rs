@@ -4,16 +4,20 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
+use ndarray::ShapeBuilder;
+
 use crate::array::{WriteArray, store_ra};
-use crate::error::{Error, ErrorKind, FilePart, Help, Result};
+use crate::elements::WritableElement;
+use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
 use crate::header::Extent;
-use crate::io::{RaReader, ReadArray, change};
-use crate::options::{RaOptions, ReadOptions, Trailing};
+use crate::io::{self, Expected, Format, NpyReader, ReadArray, change};
+use crate::options::{ReadOptions, Trailing, Verb, WriteOptions};
 use crate::ra_format::MAGIC;
+use crate::transfer::Source;
 
 /// Reads an array from an RA file.
 ///
-/// Bytes after the array are ignored; [`RaReader::trailing`] reads them.
+/// Bytes after the array are ignored; [`NpyReader::trailing`] reads them.
 ///
 /// # Errors
 ///
@@ -36,23 +40,7 @@ where
     P: AsRef<Path>,
     T: ReadArray,
 {
-    read_ra_with(path, &ReadOptions::new())
-}
-
-/// Reads an array from an RA file, with options. See [`read_ra`].
-///
-/// # Errors
-///
-/// - The [errors of reading](crate::error#errors-of-reading).
-/// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
-where
-    P: AsRef<Path>,
-    T: ReadArray,
-{
-    let path = path.as_ref();
-    let read = || RaReader::new_with(File::open(path)?, options)?.read();
-    read().map_err(|error| error.at_path(path))
+    ReadOptions::new().read_ra(path)
 }
 
 /// Writes an array to an RA file, replacing an existing file atomically. See [`write_npy`](crate::write_npy).
@@ -86,42 +74,23 @@ where
     P: AsRef<Path>,
     T: WriteArray + ?Sized,
 {
-    write_ra_with(path, array, &RaOptions::new())
+    WriteOptions::new().write_ra(path, array)
 }
 
-/// Writes an array to an RA file, with options. See [`write_ra`].
-///
-/// # Errors
-///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
-///   represent the elements.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
-///   with the call.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced, or if
-///   bytes that follow its array would be lost.
-pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
-where
-    P: AsRef<Path>,
-    T: WriteArray + ?Sized,
-{
-    replace_ra(path.as_ref(), &array, options)
-}
-
-fn replace_ra(path: &Path, array: &dyn WriteArray, options: &RaOptions) -> Result<()> {
-    let write = options.element_options();
-    let put = || match options.get_trailing() {
-        Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),
+fn replace_ra(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
+    let checked = options.check_for(Verb::WriteRa);
+    let put = || match checked.map(|()| options.get_trailing())? {
+        Trailing::Write(bytes) => {
+            change::replace(path, options, |file| store_ra(array, file, bytes, options))
+        }
         // `Keep` and `Protect` read the old file under a lock that is held until the file is replaced.
         Trailing::Keep => {
             let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
-            change::replace_after_inspecting(path, &write, trailing_of, put)
+            change::replace_after_inspecting(path, options, trailing_of, put)
         }
         Trailing::Protect => {
             let put = |file: &File, _: &[u8]| store_ra(array, file, &[], options);
-            change::replace_after_inspecting(path, &write, refuse_trailing, put)
+            change::replace_after_inspecting(path, options, refuse_trailing, put)
         }
     };
     put().map_err(|error| error.at_path(path))
@@ -133,7 +102,7 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         0 => Ok(Vec::new()),
         len => {
             let reason = format!("{len} bytes after its array would be lost");
-            Err(Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing))
+            Err(Error::from(ErrorKind::CannotReplace { reason }).with_help(Remedy::KeepTrailing))
         }
     }
 }
@@ -160,10 +129,12 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         return Ok(Vec::new());
     }
     let read = || {
-        let mut reader = RaReader::new(old)?; // recognized as a file, so its elements are skipped
+        let mut reader = NpyReader::of(old, Expected::RA, &ReadOptions::new())?; // recognized as a file, so its elements are skipped
         // Integers of variable length extend to the end of the file, so it is not known whether something follows them.
         // The same holds if some of the data is missing.
-        if reader.flags() & 2 != 0 && reader.extent().and_then(Extent::trailing).is_none() {
+        if reader.ra_header().map_or(0, |found| found.flags) & 2 != 0
+            && reader.extent().and_then(Extent::trailing).is_none()
+        {
             let reason = "where its compressed data ends is unknown".into();
             return Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into());
         }
@@ -175,7 +146,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 /// Returns the error for an old file that cannot be read, and is therefore not replaced.
 fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
     let reason = format!("the bytes after its array cannot be read ({error}) and would be lost");
-    Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing)
+    Error::from(ErrorKind::CannotReplace { reason }).with_help(Remedy::KeepTrailing)
 }
 
 /// Returns the header of an RA file as YAML, as shown in the documentation of the format.
@@ -199,8 +170,63 @@ fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
 pub fn ra_query<P: AsRef<Path>>(path: P) -> Result<String> {
     let path = path.as_ref();
     let query = || {
-        let reader = RaReader::new(File::open(path)?)?;
-        Ok(crate::ra_format::query(reader.ra_header(), &path.to_string_lossy()))
+        let mut file = File::open(path)?;
+        let (found, _) = io::read_header(&mut Source::of(&mut file), Expected::RA, &ReadOptions::new())?;
+        Ok(found
+            .ra()
+            .map(|found| crate::ra_format::query(found, &path.to_string_lossy()))
+            .unwrap_or_default())
     };
     query().map_err(|error: crate::Error| error.at_path(path))
+}
+
+/// Writes an RA file of zeros at the position of `file`, and truncates `file` after the array. See [`write_zeroed_npy`](crate::write_zeroed_npy).
+///
+/// # Errors
+///
+/// Those of [`write_zeroed_npy`](crate::write_zeroed_npy), and [`BadOption`](crate::error::ErrorKind::BadOption) for a shape of several axes that is not in
+/// Fortran order.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array2, ShapeBuilder};
+/// use ndarray_io::ra::{read_ra, write_zeroed_ra};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// let file = std::fs::File::create(&path)?;
+/// write_zeroed_ra::<f32, _>(&file, (2, 3).f())?;
+/// assert_eq!(read_ra::<_, Array2<f32>>(&path)?, Array2::<f32>::zeros((2, 3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_zeroed_ra<A, D>(file: &File, shape: D) -> Result<()>
+where
+    A: WritableElement,
+    D: ShapeBuilder,
+{
+    io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), Format::Ra, &WriteOptions::new())
+}
+
+impl ReadOptions {
+    /// Reads an array from an RA file. See [`read_ra`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_ra`].
+    pub fn read_ra<T: ReadArray>(&self, path: impl AsRef<Path>) -> Result<T> {
+        let path = path.as_ref();
+        let read = || NpyReader::expecting(File::open(path)?, Expected::RA, self)?.read();
+        read().map_err(|error| error.at_path(path))
+    }
+}
+
+impl WriteOptions {
+    /// Writes an array to an RA file. See [`write_ra`] and [`write_ra_to`](Self::write_ra_to).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_ra`], and [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or with the call.
+    pub fn write_ra<T: WriteArray + ?Sized>(&self, path: impl AsRef<Path>, array: &T) -> Result<()> {
+        replace_ra(path.as_ref(), &array, self)
+    }
 }

@@ -5,50 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::change::{self, LockPurpose, Locked};
-use crate::options::WriteOptions;
-
-/// Atomically replaces a file of any format with what a callback writes.
-///
-/// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
-/// existing file, as with [`write_npy`](crate::write_npy). Use this function for formats that this library does not write.
-///
-/// # Errors
-///
-/// - Any error that `write` returns. The old file is then unchanged, unless it is overwritten in place or is
-///   not a regular file.
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray_io::file::replace_file_with;
-/// use ndarray_io::WriteOptions;
-/// use std::io::Write;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("a.txt");
-/// replace_file_with(&path, &WriteOptions::new(), |mut file| {
-///     writeln!(file, "1,2,3")?;
-///     Ok::<(), Box<dyn std::error::Error>>(())
-/// })?;
-/// assert_eq!(std::fs::read_to_string(&path)?, "1,2,3\n");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn replace_file_with<P, E>(
-    path: P,
-    options: &WriteOptions,
-    write: impl FnOnce(&File) -> Result<(), E>,
-) -> Result<(), E>
-where
-    P: AsRef<Path>,
-    E: From<crate::Error>,
-{
-    let path = path.as_ref();
-    with_caller_error(path, |caller_error| {
-        change::replace(path, options, |file| caller_error.capture(write(file)))
-    })
-}
+use crate::options::{Verb, WriteOptions};
 
 /// A file that is read and then replaced by what was made of it, without losing what others change in between.
 ///
@@ -109,23 +66,7 @@ impl FileReplacement {
     /// - [`Locked`](ErrorKind::Locked) if it is locked.
     /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if it is a folder, a pipe or a device.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_with(path, &WriteOptions::new())
-    }
-
-    /// Opens and locks an existing file, with options.
-    ///
-    /// Of these, `sync` and `wait_for_lock` have an effect.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`open`](Self::open).
-    pub fn open_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<Self> {
-        let path = path.as_ref().to_owned();
-        let old = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())
-            .map_err(|error| error.at_path(&path))?;
-        // Neither can be meant: the file exists, and its content is needed while the new one is written.
-        let options = options.clone().in_place(false).create_new(false);
-        Ok(Self { path, old, options })
+        WriteOptions::new().begin_replacement(path)
     }
 
     /// Returns the old file, for reading: at first, from its beginning.
@@ -135,7 +76,7 @@ impl FileReplacement {
         &self.old
     }
 
-    /// Replaces the file by what `write` writes to an empty one, as [`replace_file_with`] does.
+    /// Replaces the file by what `write` writes to an empty one, as [`WriteOptions::replace_file`] does.
     ///
     /// # Errors
     ///
@@ -149,6 +90,68 @@ impl FileReplacement {
         with_caller_error(&path, |caller_error| {
             change::replace_locked(&path, old, &options, |_, file| caller_error.capture(write(file)))
         })
+    }
+}
+
+impl WriteOptions {
+    /// Atomically replaces a file of any format with what a callback writes.
+    ///
+    /// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
+    /// existing file, as with [`write_npy`](crate::write_npy). Use this function for formats that this library does not write.
+    ///
+    /// # Errors
+    ///
+    /// - Any error that `write` returns. The old file is then unchanged, unless it is overwritten in place or is
+    ///   not a regular file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+    ///
+    /// The options about arrays are for the callback: [`content_options`](Self::content_options).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write;
+    ///
+    /// use ndarray_io::{Error, WriteOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.txt");
+    /// WriteOptions::new().replace_file(&path, |mut file| writeln!(file, "1,2,3").map_err(Error::from))?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, "1,2,3\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replace_file<E: From<Error>>(
+        &self,
+        path: impl AsRef<Path>,
+        write: impl FnOnce(&File) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let path = path.as_ref();
+        with_caller_error(path, |caller_error| {
+            change::replace(path, self, |file| caller_error.capture(write(file)))
+        })
+    }
+
+    /// Returns the options about what is written, without those about the file that it is written to: for what writes to the file of
+    /// [`replace_file`](Self::replace_file), or to another writer.
+    #[must_use]
+    pub fn content_options(&self) -> Self {
+        self.clone().sync(false).in_place(false).create_new(false).preallocate(false)
+    }
+
+    /// Opens and locks an existing regular file of any format, to replace it. See [`FileReplacement::open`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileReplacement::open`], and [`BadOption`](ErrorKind::BadOption) for other options than [`sync`](Self::sync).
+    pub fn begin_replacement(&self, path: impl AsRef<Path>) -> Result<FileReplacement> {
+        let path = path.as_ref().to_owned();
+        let open = || {
+            self.check_for(Verb::BeginReplacement)?;
+            change::open_locked(&path, LockPurpose::Change, self.get_wait_for_lock())
+        };
+        let old = open().map_err(|error| error.at_path(&path))?;
+        Ok(FileReplacement { path, old, options: self.clone() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Converts RA's element types to dtypes and back.
 
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, FilePart, Help, Result};
+use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
 
 /// Returns the dtype for an element type and size; raw bytes if NumPy has no such dtype.
 ///
@@ -61,16 +61,16 @@ pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
     };
     let Some(number) = number else {
         let (reason, help) = match dtype.as_scalar().map(Scalar::kind) {
-            Some(Kind::Bool) => ("not every program reads its element type 5 as bool", Help::RaBool),
+            Some(Kind::Bool) => ("not every program reads its element type 5 as bool", Remedy::RaBool),
             Some(Kind::Bytes | Kind::Text) => {
-                ("RA has no type for text", Help::WriteAs { rust_type: "Void" })
+                ("RA has no type for text", Remedy::WriteAs { rust_type: "Void" })
             }
             Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
-                ("RA has no type for times", Help::WriteAs { rust_type: "i64" })
+                ("RA has no type for times", Remedy::WriteAs { rust_type: "i64" })
             }
             None
             | Some(Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Void | Kind::Narrow(_)) => {
-                ("RA has no such type", Help::UseNpy)
+                ("RA has no such type", Remedy::UseNpy)
             }
         };
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());

@@ -158,6 +158,13 @@ impl RaHeader {
     }
 }
 
+/// Returns whether a file that begins with these bytes is an RA file, in either byte order. Of fewer than 8 bytes, it is one if the magic
+/// begins with them.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    let first = &bytes[..bytes.len().min(MAGIC.len())];
+    !first.is_empty() && (MAGIC.starts_with(first) || first.iter().eq(MAGIC.iter().rev().take(first.len())))
+}
+
 /// Formats a header as bytes, for uncompressed elements.
 ///
 /// The axes of an array in C order are reversed, so that its elements can be written unchanged.

@@ -12,7 +12,7 @@ use crate::bytes::{InMemory, LocalFile, ReadAt};
 use crate::dynamic::object::{FileCompression, Pickle, View, is_usual_name, python_3_name};
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Result};
 use crate::io::change::{create_unnamed_file, temporary_folder};
-use crate::io::{ArrayFormat, NpyReader, Ra, read_header};
+use crate::io::{Expected, NpyReader, read_header};
 use crate::options::ReadOptions;
 use crate::pickle::{End, effects};
 use crate::transfer::Source;
@@ -105,7 +105,7 @@ impl<'a> Scanner<'a> {
                 }
                 continue;
             }
-            match Pickle::read_with(&mut cursor, &self.options) {
+            match self.options.read_pickle(&mut cursor) {
                 Ok(pickle) => {
                     self.add_pickle(member, &pickle);
                     // Some writers put a line break after a pickle.
@@ -157,7 +157,7 @@ impl<'a> Scanner<'a> {
         member: &str,
     ) -> Result<bool> {
         let start = cursor.position();
-        let header = NpyReader::new_with(&mut *cursor, &self.options).map(|array| {
+        let header = NpyReader::expecting(&mut *cursor, Expected::NPY, &self.options).map(|array| {
             let bytes = crate::shape::Shape::from(array.shape()).byte_len(array.dtype().item_size());
             (array.data_offset(), bytes.filter(|_| !array.dtype().has_object()).unwrap_or(0))
         });
@@ -187,7 +187,7 @@ impl<'a> Scanner<'a> {
 
     /// Scans the members of an archive.
     fn scan_archive(&mut self, source: &Arc<dyn ReadAt>, place: &str, depth: u32) -> Result<()> {
-        let archive = match NpzFile::from_source_with(Arc::clone(source), &self.options) {
+        let archive = match self.options.open_npz_source(Arc::clone(source)) {
             Ok(archive) => archive,
             Err(error) if error.is_io() => return Err(error),
             Err(error) => return self.leave_rest_out(place, 0, error),
@@ -303,8 +303,8 @@ impl<'a> Scanner<'a> {
     fn scan_ra(&mut self, source: &Arc<dyn ReadAt>, member: &str) -> Result<()> {
         let len = source.size()?;
         let mut cursor = Cursor::new(source);
-        let end = read_header::<Ra>(&mut Source::of(&mut cursor), &self.options)
-            .map(|(found, used)| Ra::stored_len(&found).and_then(|stored| stored.checked_add(used as u64)));
+        let end = read_header(&mut Source::of(&mut cursor), Expected::RA, &self.options)
+            .map(|(found, used)| found.stored_len().and_then(|stored| stored.checked_add(used as u64)));
         match end {
             Ok(Some(end)) if end == len => Ok(()),
             Ok(_) => self.leave_rest_out(

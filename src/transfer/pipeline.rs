@@ -169,7 +169,7 @@ pub(super) fn make_blocks_in_order(
 /// Calls a function with each item on several threads, and passes the results to `take` on this thread, in
 /// the order of the items.
 ///
-/// This is [`Blocks::map`](crate::blocks::Blocks::map) for other sequences, such as pieces of a text. At most two items for each thread
+/// This is [`Blocks::par_map`](crate::blocks::Blocks::par_map) for other sequences, such as pieces of a text. At most two items for each thread
 /// are in progress at a time. If the system refuses to start threads, the current one does all the work.
 ///
 /// # Errors

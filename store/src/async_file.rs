@@ -11,8 +11,7 @@ use ndarray::{Array, IxDyn, SliceArg};
 use ndarray_io::blocks::Block;
 use ndarray_io::bytes::ReadAt;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::file::{ArrayFile, ArrayFormat};
-use ndarray_io::{Error, NpzFile, ReadArray, ReadOptions, ReadableElement, Result};
+use ndarray_io::{Error, NpyFile, NpzFile, ReadArray, ReadOptions, ReadableElement, Result};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -40,7 +39,7 @@ use crate::runtime::{CancelSignal, blocking_runtime, decoding_runtime, on_runtim
 /// # let remote = Remote::in_bucket(store, "a.npy")?;
 /// # remote.write_npy(&arr1(&[1, 2, 3, 4]))?;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-/// let file = remote.open_npy_async(&ReadOptions::new()).await?;
+/// let file = remote.open_array_async(&ReadOptions::new()).await?;
 /// assert_eq!(file.shape(), [4]);
 /// let part: Array1<i32> = file.slice(s![..2]).await?;
 /// assert_eq!(part, arr1(&[1, 2]));
@@ -164,21 +163,21 @@ impl<T> Deref for AsyncFile<T> {
     }
 }
 
-impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
-    /// Reads the entire array. See [`ArrayFile::read`].
+impl AsyncFile<NpyFile> {
+    /// Reads the entire array. See [`NpyFile::read`].
     ///
     /// # Errors
     ///
-    /// As for [`ArrayFile::read`].
+    /// As for [`NpyFile::read`].
     pub async fn read<T: ReadArray + Send + 'static>(&self) -> Result<T> {
-        self.run_until_loaded(ArrayFile::read).await
+        self.run_until_loaded(NpyFile::read).await
     }
 
-    /// Reads a slice of the array, selected as with ndarray's `slice`. See [`ArrayFile::slice`].
+    /// Reads a slice of the array, selected as with ndarray's `slice`. See [`NpyFile::slice`].
     ///
     /// # Errors
     ///
-    /// As for [`ArrayFile::slice`].
+    /// As for [`NpyFile::slice`].
     pub async fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement + Send + 'static,
@@ -188,17 +187,17 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
         self.run_until_loaded(move |file| file.slice(&slice)).await
     }
 
-    /// Reads the given indices along an axis. See [`ArrayFile::take`].
+    /// Reads the given indices along an axis. See [`NpyFile::take`].
     ///
     /// # Errors
     ///
-    /// As for [`ArrayFile::take`].
+    /// As for [`NpyFile::take`].
     pub async fn take<T: ReadArray + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
         let indices = indices.to_vec();
         self.run_until_loaded(move |file| file.take(axis, &indices)).await
     }
 
-    /// Reads the array block by block, each of at most this many bytes, as a stream. See [`ArrayFile::blocks`].
+    /// Reads the array block by block, each of at most this many bytes, as a stream. See [`NpyFile::blocks`].
     ///
     /// What follows is fetched while a block is worked on. A thread is occupied until the stream ends or is dropped.
     ///
@@ -214,7 +213,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// # let remote = Remote::in_bucket(store, "a.npy")?;
     /// # remote.write_npy(&arr1(&[1, 2, 3, 4]))?;
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-    /// let file = remote.open_npy_async(&ReadOptions::new()).await?;
+    /// let file = remote.open_array_async(&ReadOptions::new()).await?;
     /// let mut blocks = file.blocks::<Array1<i32>>(8);
     /// let mut sums = Vec::new();
     /// while let Some(block) = blocks.try_next().await? {

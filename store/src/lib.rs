@@ -7,7 +7,7 @@
 //! use ndarray::{Array2, s};
 //! use ndarray_io_store::Remote;
 //!
-//! let file = Remote::parse("s3://bucket/measured/volume.npy")?.open_npy()?;
+//! let file = Remote::parse("s3://bucket/measured/volume.npy")?.open_array()?;
 //! let slice: Array2<f32> = file.slice(s![1000..1100, ..;2])?; // fetches these rows
 //! let archive = Remote::parse("https://example.org/model.npz")?.open_npz()?;
 //! let weights: Array2<f32> = archive.read("weights")?;

@@ -84,7 +84,7 @@ enum NextPage {
 /// use ndarray_io_store::{Remote, StoreOptions, list};
 ///
 /// for object in list("s3://bucket/measured/", &StoreOptions::new())? {
-///     let file = Remote::parse(object?.url())?.open_npy()?;
+///     let file = Remote::parse(object?.url())?.open_array()?;
 ///     println!("{:?}", file.shape());
 /// }
 /// # Ok::<(), ndarray_io::Error>(())

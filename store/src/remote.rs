@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use http::Method;
 use ndarray_io::bytes::{Folder, ReadAt, fill_at};
-use ndarray_io::file::{ArrayFile, ArrayFormat};
-use ndarray_io::ra::RaFile;
 use ndarray_io::{NpyFile, NpzFile, ReadArray, ReadOptions, Result, WriteNpyExt, WriteOptions};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
@@ -43,7 +41,7 @@ const MAX_END_RECORDS_LEN: u64 = 22 + 65_535 + 20 + 56;
 /// let store = Arc::new(InMemory::new());
 /// let remote = Remote::in_bucket(store, "data/a.npy")?;
 /// remote.write_npy(&arr1(&[1, 2, 3]))?;
-/// let part: Array1<i32> = remote.open_npy()?.slice(s![1..])?;
+/// let part: Array1<i32> = remote.open_array()?.slice(s![1..])?;
 /// assert_eq!(part, arr1(&[2, 3]));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
@@ -151,42 +149,23 @@ impl Remote {
         self.location.display_name.to_string_lossy().into_owned()
     }
 
-    /// Opens an NPY object, with one request for its first 64 KiB.
+    /// Opens an NPY or RA object, with one request for its first 64 KiB.
     ///
     /// # Errors
     ///
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied;
     /// otherwise as for [`NpyFile::open`].
-    pub fn open_npy(&self) -> Result<NpyFile> {
-        self.open_npy_with(&ReadOptions::new())
+    pub fn open_array(&self) -> Result<NpyFile> {
+        self.open_array_with(&ReadOptions::new())
     }
 
-    /// Opens an NPY object with options that apply to everything read from it.
+    /// Opens an NPY or RA object with options that apply to everything read from it.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`].
-    pub fn open_npy_with(&self, options: &ReadOptions) -> Result<NpyFile> {
-        self.open_bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
-    }
-
-    /// Opens an RA object, with one request for its first 64 KiB.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Remote::open_npy`], and [`NeedsCopy`](ndarray_io::error::ErrorKind::NeedsCopy) if the data is compressed or stored as
-    /// single bits.
-    pub fn open_ra(&self) -> Result<RaFile> {
-        self.open_ra_with(&ReadOptions::new())
-    }
-
-    /// Opens an RA object with options that apply to everything read from it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Remote::open_ra`].
-    pub fn open_ra_with(&self, options: &ReadOptions) -> Result<RaFile> {
-        self.open_bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
+    /// As for [`Remote::open_array`].
+    pub fn open_array_with(&self, options: &ReadOptions) -> Result<NpyFile> {
+        self.open_bytes().and_then(|bytes| self.array_of(Arc::new(bytes), options))
     }
 
     /// Opens an NPZ archive, with one request for its end.
@@ -195,7 +174,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`] and [`NpzFile::open`]; [`BadSource`](ndarray_io::error::ErrorKind::BadSource) if the server
+    /// As for [`Remote::open_array`] and [`NpzFile::open`]; [`BadSource`](ndarray_io::error::ErrorKind::BadSource) if the server
     /// ignores range requests.
     pub fn open_npz(&self) -> Result<NpzFile> {
         self.open_npz_with(&ReadOptions::new())
@@ -214,9 +193,9 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`] and [`NpyFile::read`].
+    /// As for [`Remote::open_array`] and [`NpyFile::read`].
     pub fn read_npy<T: ReadArray>(&self) -> Result<T> {
-        self.open_npy()?.read()
+        self.open_array()?.read()
     }
 
     /// Returns the first bytes of the object, at most 64 KiB, and its version.
@@ -329,25 +308,14 @@ impl Remote {
         self.open_bytes().map(|bytes| Version::of(bytes.meta()))
     }
 
-    /// Opens an NPY object for use in async tasks.
+    /// Opens an NPY or RA object for use in async tasks.
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`].
-    pub async fn open_npy_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpyFile>> {
+    /// As for [`Remote::open_array`].
+    pub async fn open_array_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpyFile>> {
         let location = self.location.clone();
-        AsyncFile::open(self, options, async move { ObjectBytes::open(&location).await }, Self::open_array)
-            .await
-    }
-
-    /// Opens an RA object for use in async tasks.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Remote::open_ra`].
-    pub async fn open_ra_async(&self, options: &ReadOptions) -> Result<AsyncFile<RaFile>> {
-        let location = self.location.clone();
-        AsyncFile::open(self, options, async move { ObjectBytes::open(&location).await }, Self::open_array)
+        AsyncFile::open(self, options, async move { ObjectBytes::open(&location).await }, Self::array_of)
             .await
     }
 
@@ -396,7 +364,7 @@ impl Remote {
             _ => upload.clone(),
         };
         let mut upload = self.upload(&upload)?;
-        array.write_npy_with(&mut upload, options).map_err(|error| self.location.name_error(error))?;
+        options.write_to(&mut upload, &array).map_err(|error| self.location.name_error(error))?;
         upload.finish()
     }
 
@@ -460,7 +428,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`open_npy`](Self::open_npy), but for the format.
+    /// As for [`open_array`](Self::open_array), but for the format.
     pub fn source(&self) -> Result<Arc<dyn ReadAt>> {
         Ok(Arc::new(self.open_bytes()?))
     }
@@ -474,17 +442,13 @@ impl Remote {
             .map_err(|error| self.location.name_error(error))
     }
 
-    fn open_array<F: ArrayFormat>(
-        &self,
-        bytes: Arc<dyn ReadAt>,
-        options: &ReadOptions,
-    ) -> Result<ArrayFile<F>> {
-        let opened = ArrayFile::from_source_with(bytes, options);
+    fn array_of(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpyFile> {
+        let opened = options.open_source(bytes);
         Ok(opened.map_err(|error| self.location.name_error(error))?.with_path(&self.location.display_name))
     }
 
     fn open_archive(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpzFile> {
-        let opened = NpzFile::from_source_with(bytes, options);
+        let opened = options.open_npz_source(bytes);
         Ok(opened.map_err(|error| self.location.name_error(error))?.with_path(&self.location.display_name))
     }
 }

@@ -24,7 +24,7 @@ fn file_opened_before_a_fork_is_refused_in_the_child() {
     array.write_npy(&mut bytes).unwrap();
     let server = Server::new(&bytes);
     let remote = Remote::parse_with(&server.url("a.npy"), &StoreOptions::new().retries(1)).unwrap();
-    let file = remote.open_npy().unwrap();
+    let file = remote.open_array().unwrap();
     // So that more is being fetched.
     let mut blocks = file.blocks::<Array2<u64>>().bytes(1 << 20);
     for _ in 0..4 {
@@ -42,7 +42,7 @@ fn file_opened_before_a_fork_is_refused_in_the_child() {
         let is_refused = matches!(error.kind(), ErrorKind::OutOfTurn { .. });
         drop((blocks, upload));
         drop(file);
-        let own = remote.open_npy().and_then(|file| file.slice::<u64, _>(s![5000..5100, ..]));
+        let own = remote.open_array().and_then(|file| file.slice::<u64, _>(s![5000..5100, ..]));
         let is_read = own.is_ok_and(|own| own == array.slice(s![5000..5100, ..]));
         // SAFETY: ends the process at once.
         unsafe { libc::_exit(i32::from(!is_refused) + 2 * i32::from(!is_read)) };

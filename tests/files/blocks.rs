@@ -8,10 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2, Ix2, s};
 use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::npz::{NpzOptions, write_npz_with};
-use ndarray_io::{
-    Compression, DynArray, NpzFile, NpzReader, NpzUpdate, NpzWriter, ReadOptions, WriteOptions,
-};
+use ndarray_io::{Compression, DynArray, NpzFile, NpzUpdate, ReadOptions, WriteOptions};
 
 use crate::support::random::Random;
 
@@ -25,8 +22,8 @@ fn compressions() -> Vec<Compression> {
     vec![Compression::Deflated(1), Compression::Deflated(6)]
 }
 
-fn options(compression: Compression, threads: usize) -> NpzOptions {
-    NpzOptions::new().compression(compression).write_options(WriteOptions::new().threads(threads))
+fn options(compression: Compression, threads: usize) -> WriteOptions {
+    WriteOptions::new().threads(threads).compression(compression)
 }
 
 /// An array of 5 MB, compressed in six blocks: the numbers repeat, but no two rows are the same.
@@ -35,7 +32,7 @@ fn array() -> Array2<u32> {
 }
 
 fn compressed_archive(compression: Compression) -> Vec<u8> {
-    let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
+    let mut npz = options(compression, 2).npz_writer(Vec::new()).unwrap();
     npz.add("a", &array()).unwrap();
     npz.finish().unwrap()
 }
@@ -123,7 +120,7 @@ fn reads_of_indexed_members_agree_across_apis() {
         let path = write_archive(&folder, &bytes);
         for threads in [1, 2, 5] {
             let options = ReadOptions::new().threads(threads);
-            let npz = NpzFile::open_with(&path, &options).unwrap();
+            let npz = options.open_npz(&path).unwrap();
             assert!(npz.members()[0].has_index());
             npz.verify().unwrap();
             assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array);
@@ -132,16 +129,18 @@ fn reads_of_indexed_members_agree_across_apis() {
             let mut copy = Vec::new();
             npz.copy_raw("a.npy", &mut copy).unwrap();
             assert!(raw == copy && raw[128..] == *bytemuck::cast_slice::<u32, u8>(array.as_slice().unwrap()));
-            let mut reader = NpzReader::new_with(Cursor::new(&bytes), &options).unwrap();
+            let mut reader = options.npz_reader(Cursor::new(&bytes)).unwrap();
             assert_eq!(reader.read::<Array2<u32>>("a").unwrap(), array);
 
             let member = npz.open_member("a").unwrap();
             assert_eq!(member.read::<Array2<u32>>().unwrap(), array);
-            let wide: Array2<f64> =
-                NpzFile::open_with(&path, &options.clone().casting(ndarray_io::Casting::Safe))
-                    .unwrap()
-                    .read("a")
-                    .unwrap();
+            let wide: Array2<f64> = options
+                .clone()
+                .casting(ndarray_io::Casting::Safe)
+                .open_npz(&path)
+                .unwrap()
+                .read("a")
+                .unwrap();
             assert_eq!(wide, array.mapv(f64::from));
             let mut random = Random::new(threads as u64);
             for _ in 0..50 {
@@ -168,16 +167,15 @@ fn elements_across_block_boundaries_are_read() {
     let texts = Array1::from_shape_fn(200_000, |index| format!("text {index}"));
     let large = Array1::from_shape_fn(400_000, |index| index as f64 / 3.0);
     for compression in compressions() {
-        let big = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big);
-        let options = NpzOptions::new().compression(compression);
-        let mut npz = NpzWriter::new_with(Vec::new(), &options);
+        let options = WriteOptions::new().compression(compression);
+        let mut npz = options.npz_writer(Vec::new()).unwrap();
         npz.add("bools", &bools).unwrap();
         npz.add("texts", &texts).unwrap();
-        npz.add_with("large", &large, &options.clone().write_options(big)).unwrap();
+        npz.add_with("large", &large, &options.clone().byte_order(ndarray_io::ByteOrder::Big)).unwrap();
         let folder = crate::support::temp::folder().unwrap();
         let path = write_archive(&folder, &npz.finish().unwrap());
         for threads in [1, 3] {
-            let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(threads)).unwrap();
+            let npz = ReadOptions::new().threads(threads).open_npz(&path).unwrap();
             assert!(npz.members().iter().all(|member| member.has_index()));
             assert_eq!(npz.read::<Array1<bool>>("bools").unwrap(), bools);
             assert_eq!(npz.read::<Array1<String>>("texts").unwrap(), texts);
@@ -239,10 +237,7 @@ fn index_that_contradicts_content_is_ignored() {
                 callback_reports.lock().unwrap().push((done, all));
                 ControlFlow::Continue(())
             });
-            NpzFile::open_with(folder.path().join("a.npz"), &options)
-                .unwrap()
-                .read::<Array2<u32>>("a")
-                .unwrap();
+            options.open_npz(folder.path().join("a.npz")).unwrap().read::<Array2<u32>>("a").unwrap();
             let reports = reports.lock().unwrap();
             let whole = (ROWS * 1000) as u64;
             assert!(reports.is_sorted(), "{name}: {reports:?}");
@@ -268,11 +263,11 @@ fn archive_bytes_are_independent_of_threads_and_pieces() {
         let wanted = compressed_archive(compression);
         for threads in [1, 3, 8] {
             let options = options(compression, threads);
-            let mut at_once = NpzWriter::new_with(Vec::new(), &options);
+            let mut at_once = options.npz_writer(Vec::new()).unwrap();
             at_once.add("a", &array).unwrap();
             assert!(at_once.finish().unwrap() == wanted, "{compression:?}, {threads} threads");
             for rows in [1, 37, 600, 4999] {
-                let mut pieces = NpzWriter::new_with(Vec::new(), &options);
+                let mut pieces = options.npz_writer(Vec::new()).unwrap();
                 let write = |writer: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| {
                     array.axis_chunks_iter(ndarray::Axis(0), rows).try_for_each(|chunk| writer.push(&chunk))
                 };
@@ -303,7 +298,7 @@ fn lengths_around_block_boundaries_round_trip() {
             let array = Array1::from_shape_fn(len, |index| (index / 3) as u8);
             let folder = crate::support::temp::folder().unwrap();
             let path = folder.path().join("a.npz");
-            write_npz_with(&path, &[("a", &array)], &options(compression, 2)).unwrap();
+            options(compression, 2).write_npz(&path, &[("a", &array)]).unwrap();
             let has_index = fs::read(&path)
                 .unwrap()
                 .windows(4)
@@ -324,7 +319,7 @@ fn update_copies_block_indexes_and_writes_new_ones() {
     for compression in compressions() {
         let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npz");
-        write_npz_with(&path, &[("a", &array())], &options(compression, 2)).unwrap();
+        options(compression, 2).write_npz(&path, &[("a", &array())]).unwrap();
         let before = fs::read(&path).unwrap();
         let small = ndarray::arr1(&[1u8]);
         NpzUpdate::open(&path).unwrap().add("b", &small).unwrap().finish().unwrap();
@@ -332,7 +327,7 @@ fn update_copies_block_indexes_and_writes_new_ones() {
         assert!(fs::read(&path).unwrap() == before);
         let other = &array() + 1;
         let options = options(compression, 1);
-        NpzUpdate::open_with(&path, &options).unwrap().replace("a", &other).unwrap().finish().unwrap();
+        options.update_npz(&path).unwrap().replace("a", &other).unwrap().finish().unwrap();
         assert_eq!(find_index(&fs::read(&path).unwrap()).blocks.len(), 5);
         assert_eq!(NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap(), other);
     }
@@ -345,20 +340,20 @@ fn trailing_bytes_of_indexed_member_are_reported() {
         let mut content = Vec::new();
         ndarray_io::WriteNpyExt::write_npy(&array(), &mut content).unwrap();
         content.extend([7; 3]);
-        let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
+        let mut npz = options(compression, 2).npz_writer(Vec::new()).unwrap();
         npz.add_raw("a.npy", &content[..], content.len() as u64).unwrap();
         let folder = crate::support::temp::folder().unwrap();
         let path = write_archive(&folder, &npz.finish().unwrap());
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
         let lax = ReadOptions::new().allow_trailing(true);
-        assert_eq!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").unwrap(), array());
+        assert_eq!(lax.open_npz(&path).unwrap().read::<Array2<u32>>("a").unwrap(), array());
         // The checksum covers these bytes, although they are not part of the array.
         let mut bytes = fs::read(&path).unwrap();
         let last = find_index(&bytes).blocks.last().unwrap().clone();
         bytes[last.end - 6] ^= 0x10;
         fs::write(&path, &bytes).unwrap();
-        assert!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").is_err());
+        assert!(lax.open_npz(&path).unwrap().read::<Array2<u32>>("a").is_err());
     }
 }
 
@@ -473,7 +468,7 @@ fn payload_limit_counts_only_sliced_data() {
         let folder = crate::support::temp::folder().unwrap();
         let path = write_archive(&folder, &bytes);
         let options = ReadOptions::new().limits(ndarray_io::Limits::default().payload(1 << 20));
-        let npz = NpzFile::open_with(&path, &options).unwrap();
+        let npz = options.open_npz(&path).unwrap();
         let member = npz.open_member("a").unwrap();
         assert_eq!(member.slice::<u32, _>(s![2000..2010, ..]).unwrap(), array().slice(s![2000..2010, ..]));
         assert!(matches!(npz.read::<Array2<u32>>("a").unwrap_err().kind(), ErrorKind::Limit { .. }));
@@ -486,7 +481,7 @@ fn random_row_and_column_access_to_member_is_correct() {
     let array = array();
     let folder = crate::support::temp::folder().unwrap();
     let path = write_archive(&folder, &compressed_archive(Compression::Deflated(1)));
-    let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(1)).unwrap();
+    let npz = ReadOptions::new().threads(1).open_npz(&path).unwrap();
     let member = npz.open_member("a").unwrap();
     let rows: Vec<usize> = (0..3000).map(|number| number * 1777 % ROWS).collect();
     assert_eq!(member.take::<Array2<u32>>(0, &rows).unwrap(), array.select(ndarray::Axis(0), &rows));

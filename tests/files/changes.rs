@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
+use ndarray_io::error::ErrorKind;
 #[cfg(feature = "npz")]
 use ndarray_io::error::FilePart;
-use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
-use ndarray_io::npy::write_npy_with;
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy};
 
 fn folder() -> tempfile::TempDir {
@@ -117,8 +116,8 @@ fn writing_to_file_locked_by_appender_is_refused() {
     appender.push(&arr1(&[3, 4])).unwrap();
     for error in [
         write_npy(&path, &arr1(&[0u8])).unwrap_err(),
-        write_npy_with(&path, &arr1(&[0u8]), &in_place).unwrap_err(),
-        grow_header(&path).unwrap_err(),
+        in_place.write_npy(&path, &arr1(&[0u8])).unwrap_err(),
+        WriteOptions::new().grow_header(&path).unwrap_err(),
         NpyWriter::<u64, _>::append(&path).unwrap_err(),
         NpyWriter::<u64, _>::create(&path, &[2]).unwrap_err(),
     ] {
@@ -145,7 +144,7 @@ fn wait_for_lock_writes_after_lock_is_released() {
     let appender = NpyWriter::<u8, _>::append(&path).unwrap();
     let options = WriteOptions::new().wait_for_lock(Duration::from_secs(60));
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| write_npy_with(&path, &arr1(&[7u8]), &options));
+        let waiting = scope.spawn(|| options.write_npy(&path, &arr1(&[7u8])));
         appender.push_and_finish(&arr1(&[2])).unwrap();
         waiting.join().unwrap().unwrap();
     });
@@ -165,7 +164,7 @@ fn mutable_map_locks_its_file() {
     map.view_mut()[0] = 9;
     assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
     assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
-    assert!(is_locked(&grow_header(&path).unwrap_err()));
+    assert!(is_locked(&WriteOptions::new().grow_header(&path).unwrap_err()));
     // SAFETY: as above; the two maps change different elements.
     let slab = unsafe { NpyMmapMut::<u64, Ix1>::open_slab(&path, 2..4).unwrap() };
     map.flush().unwrap();
@@ -180,7 +179,7 @@ fn mutable_map_locks_its_file() {
     drop(made);
     let in_place = WriteOptions::new().in_place(true);
     // SAFETY: as above.
-    let made = unsafe { NpyMmapMut::<u64, Ix1>::create_with(&path, 5, &in_place).unwrap() };
+    let made = unsafe { in_place.create_map::<u64, _>(&path, 5).unwrap() };
     assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()));
     // SAFETY: as above.
     let second = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
@@ -234,12 +233,12 @@ fn rows_of_dropped_writer_are_recoverable() {
     assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 8, rows: 2, .. }), "{error}");
     assert!(
         error.to_string().contains("2 complete rows")
-            && matches!(error.help(), Some(Help::AllowTrailing { may_recover: true, .. })),
+            && error.help().unwrap().to_string().contains("uncommitted"),
         "{error}"
     );
     assert_eq!(NpyFile::open(&path).unwrap().shape(), [1, 2]);
     let options = WriteOptions::new();
-    NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap().finish().unwrap();
+    options.clone().uncommitted(Uncommitted::Recover).append::<u16>(&path).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4], [5, 6]]));
 }
 
@@ -271,7 +270,7 @@ fn roll_back_keeps_recovered_rows() {
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Uncommitted { bytes: 5, rows: 1, .. }), "{error}");
     let options = WriteOptions::new();
-    let mut writer = NpyWriter::<u16, _>::append_with(&path, UncommittedRows::Recover, &options).unwrap();
+    let mut writer = options.clone().uncommitted(Uncommitted::Recover).append::<u16>(&path).unwrap();
     writer.push(&Array2::ones((400_000, 2))).unwrap();
     writer.roll_back().unwrap();
     assert_eq!(read_npy::<_, Array2<u16>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
@@ -307,8 +306,8 @@ fn unwritable_element_type_creates_no_file() {
     assert!(NpyWriter::<String, _>::create(&path, &[]).unwrap_err().is_usage());
     assert!(!path.exists());
     let forever = WriteOptions::new().wait_for_lock(Duration::MAX);
-    write_npy_with(&path, &arr1(&[1u8]), &forever).unwrap();
-    write_npy_with(&path, &arr1(&[2u8]), &forever).unwrap();
+    forever.write_npy(&path, &arr1(&[1u8])).unwrap();
+    forever.write_npy(&path, &arr1(&[2u8])).unwrap();
 }
 
 /// The length that a reader sees is one that the array had while the reader ran.
@@ -366,7 +365,7 @@ fn read_into_drops_overwritten_elements() {
         Array1::from_shape_fn(10, |value| DropCounter { value: value as u32 }).write_npy(&mut bytes).unwrap();
         let mut into = Array1::from_shape_fn(10, |_| DropCounter { value: 7 });
         DROP_COUNT.store(0, Ordering::SeqCst);
-        ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *into, &bytes[..]).unwrap();
+        ndarray_io::ReadOptions::new().read_into(&bytes[..], &mut into).unwrap();
         assert_eq!(DROP_COUNT.load(Ordering::SeqCst), 10);
         assert_eq!(into[3].value, 3);
     }
@@ -376,14 +375,14 @@ fn read_into_drops_overwritten_elements() {
 fn sync_option_requires_a_file() {
     let sync = WriteOptions::new().sync(true);
     let array = arr1(&[1.0]);
-    assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
-    assert!(NpyWriter::<f64, _>::new_with(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
-    assert!(NpyWriter::<f64, _>::with_shape_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
+    assert!(sync.write_to(&mut Vec::new(), &array).unwrap_err().is_usage());
+    assert!(sync.writer::<f64, _>(Cursor::new(Vec::new()), &[]).unwrap_err().is_usage());
+    assert!(sync.writer_of_shape::<f64, _>(Vec::new(), 3).unwrap_err().is_usage());
     let file = crate::support::temp::unnamed_file().unwrap();
-    array.write_npy_with(&file, &sync).unwrap();
-    array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();
+    sync.write_to(&file, &array).unwrap();
+    sync.write_to(std::io::BufWriter::new(&file), &array).unwrap();
     let mut buffered = std::io::BufWriter::new(file);
-    array.write_npy_with(&mut buffered, &sync).unwrap();
+    sync.write_to(&mut buffered, &array).unwrap();
 }
 
 #[cfg(unix)]
@@ -400,7 +399,7 @@ mod unix {
         for error in [
             NpyWriter::<u8, _>::append(&path).unwrap_err(),
             NpyWriter::<u8, _>::create(&path, &[]).unwrap_err(),
-            grow_header(&path).unwrap_err(),
+            WriteOptions::new().grow_header(&path).unwrap_err(),
         ] {
             assert!(error.is_usage() && error.to_string().contains("not a regular file"), "{error}");
         }
@@ -410,7 +409,7 @@ mod unix {
     fn new_and_replaced_files_have_one_hard_link() {
         let folder = folder();
         let path = folder.path().join("a.npy");
-        ndarray_io::create_new_npy(&path, &arr1(&[1u8])).unwrap();
+        WriteOptions::new().create_new(true).write_npy(&path, &arr1(&[1u8])).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
         write_npy(&path, &arr1(&[2u8])).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
@@ -423,7 +422,7 @@ mod unix {
         let folder = folder();
         let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
         write_npy(&path, &arr1(&[1u8])).unwrap();
-        let replaced = ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |_| {
+        let replaced = WriteOptions::new().replace_file(&path, |_| {
             fs::rename(&path, &other).unwrap();
             symlink("b.npy", &path).unwrap();
             Ok::<_, Error>(())
@@ -431,7 +430,7 @@ mod unix {
         assert!(replaced.unwrap_err().is_io());
         assert_eq!(read_npy::<_, Array1<u8>>(&other).unwrap(), arr1(&[1]));
         fs::remove_file(&path).unwrap();
-        let replaced = ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |_| {
+        let replaced = WriteOptions::new().replace_file(&path, |_| {
             symlink("nowhere", &path).unwrap();
             Ok::<_, Error>(())
         });
@@ -439,17 +438,19 @@ mod unix {
         assert_eq!(file_names(folder.path()), ["a.npy", "b.npy"]);
         // A file that appears at the path is replaced, and one that disappears is created again.
         fs::remove_file(&path).unwrap();
-        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
-            write_npy(&path, &arr1(&[5u8])).unwrap();
-            Ok::<_, Error>(file.write_all(b"one")?)
-        })
-        .unwrap();
-        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
-            assert_eq!(fs::read(&path).unwrap(), b"one");
-            fs::remove_file(&path).unwrap();
-            Ok::<_, Error>(file.write_all(b"two")?)
-        })
-        .unwrap();
+        WriteOptions::new()
+            .replace_file(&path, |mut file| {
+                write_npy(&path, &arr1(&[5u8])).unwrap();
+                Ok::<_, Error>(file.write_all(b"one")?)
+            })
+            .unwrap();
+        WriteOptions::new()
+            .replace_file(&path, |mut file| {
+                assert_eq!(fs::read(&path).unwrap(), b"one");
+                fs::remove_file(&path).unwrap();
+                Ok::<_, Error>(file.write_all(b"two")?)
+            })
+            .unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(file_names(folder.path()), ["a.npy", "b.npy"]);
     }
@@ -464,7 +465,7 @@ mod unix {
         let before = fs::read(&path).unwrap();
         let file = File::open(&path).unwrap();
         let name = format!("/dev/fd/{}", file.as_raw_fd());
-        let error = grow_header(&name).unwrap_err();
+        let error = WriteOptions::new().grow_header(&name).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("named by its path"), "{error}");
         assert!(convert_npy(&name, &name, Conversion::new()).unwrap_err().is_usage());
         assert_eq!(fs::read(&path).unwrap(), before);
@@ -516,14 +517,11 @@ mod unix {
         let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
         convert_npy(&from, &path, Conversion::new()).unwrap();
         assert_eq!(mode(), 0o600);
-        grow_header(&path).unwrap();
+        WriteOptions::new().grow_header(&path).unwrap();
         assert_eq!(mode(), 0o600);
         ndarray_io::ra::write_ra(&path, &arr1(&[1u8, 2])).unwrap();
         assert_eq!(mode(), 0o600);
-        ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
-            Ok::<_, Error>(file.write_all(b"text")?)
-        })
-        .unwrap();
+        WriteOptions::new().replace_file(&path, |mut file| Ok::<_, Error>(file.write_all(b"text")?)).unwrap();
         assert_eq!((mode(), fs::read(&path).unwrap()), (0o600, b"text".to_vec()));
     }
 }
@@ -532,8 +530,9 @@ mod unix {
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
 fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
+    use ndarray_io::WriteOptions;
     use ndarray_io::options::Trailing;
-    use ndarray_io::ra::{RaOptions, write_ra, write_ra_with};
+    use ndarray_io::ra::write_ra;
     let folder = folder();
     let path = folder.path().join("a.ra");
     write_ra(&path, &arr1(&[1u8, 2, 3])).unwrap();
@@ -544,9 +543,12 @@ fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
     for bytes in [packed, b"rawarray and no more".to_vec(), [&sound[..], b"note"].concat()] {
         fs::write(&path, &bytes).unwrap();
         let error = write_ra(&path, &arr1(&[9u8])).unwrap_err();
-        assert!(error.is_conflict() && error.help() == Some(Help::KeepTrailing), "{error}");
+        assert!(
+            error.is_conflict() && error.help().is_some_and(|help| help.id() == "keep-trailing"),
+            "{error}"
+        );
         assert_eq!(fs::read(&path).unwrap(), bytes);
-        write_ra_with(&path, &arr1(&[9u8]), &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
+        WriteOptions::new().trailing(Trailing::Write(Vec::new())).write_ra(&path, &arr1(&[9u8])).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 57);
     }
     // Another writer adds trailing bytes while the new file is written.
@@ -555,15 +557,15 @@ fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
         if is_there {
             write_ra(&path, &arr1(&[1u8])).unwrap();
         }
-        let note = RaOptions::new().trailing(Trailing::Write(b"note".to_vec()));
+        let note = WriteOptions::new().trailing(Trailing::Write(b"note".to_vec()));
         let (other, target) = (note.clone(), path.clone());
         let progress = move |_, _| {
-            let written = write_ra_with(&target, &arr1(&[7u8]), &other);
+            let written = other.write_ra(&target, &arr1(&[7u8]));
             assert_eq!(written.is_err(), is_there, "the old file is locked while its successor is written");
             std::ops::ControlFlow::Continue(())
         };
-        let options = RaOptions::new().write_options(WriteOptions::new().progress(progress));
-        let error = write_ra_with(&path, &arr1(&[9u8]), &options);
+        let options = WriteOptions::new().progress(progress);
+        let error = options.write_ra(&path, &arr1(&[9u8]));
         assert_eq!(error.is_ok(), is_there, "{error:?}");
         let len = fs::metadata(&path).unwrap().len();
         assert_eq!(len, 56 + 1 + if is_there { 0 } else { 4 });
@@ -576,8 +578,7 @@ fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
 
 #[cfg(feature = "npz")]
 mod archives {
-    use ndarray_io::npz::{NpzOptions, write_npz_with};
-    use ndarray_io::{Compression, Limits, NpzFile, NpzUpdate, ReadOptions, write_npz};
+    use ndarray_io::{Compression, Limits, NpzFile, NpzUpdate, ReadOptions, WriteOptions, write_npz};
 
     use super::*;
     use crate::support::manifest;
@@ -672,8 +673,8 @@ mod archives {
     fn copy_raw_stops_at_declared_member_size() {
         let folder = folder();
         let path = folder.path().join("a.npz");
-        let deflated = NpzOptions::new().compression(Compression::deflated());
-        write_npz_with(&path, &[("a", &Array1::<u8>::zeros(1_000_000))], &deflated).unwrap();
+        let deflated = WriteOptions::new().compression(Compression::DEFLATE);
+        deflated.write_npz(&path, &[("a", &Array1::<u8>::zeros(1_000_000))]).unwrap();
         let mut bytes = fs::read(&path).unwrap();
         let (true_size, lie) = (1_000_128u64.to_le_bytes(), 1000u64.to_le_bytes());
         for at in 0..bytes.len() - 8 {
@@ -693,7 +694,7 @@ mod archives {
             copied.len()
         );
         let options = ReadOptions::new().limits(Limits::default().payload(999));
-        let limited = NpzFile::open_with(&path, &options).unwrap();
+        let limited = options.open_npz(&path).unwrap();
         assert!(limited.copy_raw("a.npy", &mut Vec::new()).unwrap_err().is_limit());
     }
 

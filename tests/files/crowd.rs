@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2};
-use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
-use ndarray_io::file::{FileReplacement, UncommittedRows};
-use ndarray_io::npz::NpzOptions;
+use ndarray_io::dask::{NpyStack, NpyStackWriter};
+use ndarray_io::file::FileReplacement;
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{
-    NpyWriter, NpzUpdate, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
+    NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
 };
 
 use crate::processes::spawn_child;
@@ -96,27 +96,27 @@ fn run_operations(folder: &Path, own: u64, operations: usize) -> OperationCounts
         let id = own + 1000 * operation;
         match random.below(8) {
             0 => {
-                let refuse = UncommittedRows::Refuse;
-                let writer = NpyWriter::append_or_create_with(&log, &[2], refuse, &patient).unwrap();
+                let refuse = Uncommitted::Refuse;
+                let writer = patient.clone().uncommitted(refuse).append_or_create(&log, &[2]).unwrap();
                 writer.push_and_finish(&arr1(&[id, id])).unwrap();
                 counts[0] += 1;
             }
             1 => {
-                let old = FileReplacement::open_with(&count, &patient).unwrap();
+                let old = patient.begin_replacement(&count).unwrap();
                 let now = Array1::<u64>::read_npy(old.file()).unwrap() + 1;
                 old.replace_with(|new| now.write_npy(new)).unwrap();
                 counts[1] += 1;
             }
             2 => {
-                let options = NpzOptions::new().write_options(patient.clone());
+                let options = patient.clone();
                 let array = arr1(&[id]);
-                let update = NpzUpdate::open_with(&archive, &options).unwrap();
+                let update = options.update_npz(&archive).unwrap();
                 update.add(id.to_string(), &array).unwrap().finish().unwrap();
                 counts[2] += 1;
             }
             3 => {
-                let refuse = UncommittedParts::Refuse;
-                let mut writer = NpyStackWriter::append_with(&parts, refuse, &patient).unwrap();
+                let refuse = Uncommitted::Refuse;
+                let mut writer = patient.clone().uncommitted(refuse).append_stack(&parts).unwrap();
                 writer.push(&arr2(&[[id, id]])).unwrap();
                 writer.finish().unwrap();
                 counts[3] += 1;

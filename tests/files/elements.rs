@@ -9,10 +9,10 @@ use ndarray::{
 };
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, WantedShape};
 use ndarray_io::header::Order;
-use ndarray_io::ra::{RaFile, RaOptions, ReadRaExt, WriteRaExt};
+use ndarray_io::ra::{ReadRaExt, WriteRaExt};
 use ndarray_io::{
-    Casting, DynArray, Element, NpyFile, NpyMmap, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt,
-    ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
+    Casting, DynArray, Element, NpyFile, NpyMmap, NpyReader, NpyWriter, ReadNpyExt, ReadOptions, Record,
+    ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
 /// NumPy's files of (2, 3) numbers in Fortran order, in both byte orders.
@@ -43,10 +43,10 @@ fn array_valued_elements_map_to_innermost_axis() {
         let all: Array<[[i16; 3]; 2], ndarray::Ix0> = Array::read_npy(file).unwrap();
         assert_eq!(all.into_scalar(), ROWS);
         let mut into = Array1::from_elem(2, [7i16; 3]);
-        into.read_npy_into(file).unwrap();
+        ReadOptions::new().read_into(file, &mut into).unwrap();
         assert_eq!(into, arr1(&ROWS));
         let wide = ReadOptions::new().casting(Casting::Safe);
-        let floats = Array1::<[f64; 3]>::read_npy_with(file, &wide).unwrap();
+        let floats = wide.read_from::<Array1<[f64; 3]>>(file).unwrap();
         assert_eq!(floats[1], [-1.0, -32768.0, 32767.0]);
         let view = ArrayView1::<[i16; 3]>::view_npy(file).unwrap_err();
         assert!(matches!(view.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{view}");
@@ -62,7 +62,7 @@ fn array_valued_elements_map_to_innermost_axis() {
         );
         for order in [Order::C, Order::Fortran] {
             let mut file = Vec::new();
-            numbers.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+            WriteOptions::new().order(order).write_to(&mut file, &numbers).unwrap();
             assert_eq!(Array2::<[i32; 3]>::read_npy(&file[..]).unwrap(), groups, "{shape:?} {order:?}");
             assert_eq!(ArrayD::<[i32; 3]>::read_npy(&file[..]).unwrap(), groups.clone().into_dyn());
             let any = DynArray::read_npy(&file[..]).unwrap();
@@ -94,7 +94,7 @@ fn mismatched_axes_of_array_valued_elements_are_errors() {
     let error = ArrayD::<[[f32; 1]; 5]>::read_npy(&flat[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(2), .. }), "{error}");
     let options = WriteOptions::new().order(Order::Fortran);
-    let error = arr1(&[[1.0, 2.0]]).write_npy_with(Vec::new(), &options).unwrap_err();
+    let error = options.write_to(Vec::new(), &arr1(&[[1.0, 2.0]])).unwrap_err();
     assert!(error.is_usage(), "{error}");
 }
 
@@ -114,7 +114,7 @@ fn array_valued_elements_can_be_viewed_and_mapped() {
     // With a single long axis both orders are the same, so that a column can be viewed.
     let column = Array2::from_shape_vec((3, 1).f(), vec![1.5f32, 2.5, 3.5]).unwrap();
     let mut file = Vec::new();
-    column.write_npy_with(&mut file, &WriteOptions::new().order(Order::Fortran)).unwrap();
+    WriteOptions::new().order(Order::Fortran).write_to(&mut file, &column).unwrap();
     let mut aligned: Vec<u64> = vec![0; file.len().div_ceil(8)];
     bytemuck::cast_slice_mut(&mut aligned)[..file.len()].copy_from_slice(&file);
     let bytes = &mut bytemuck::cast_slice_mut(&mut aligned)[..file.len()];
@@ -129,7 +129,7 @@ fn array_valued_elements_are_read_and_written_in_parts() {
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
         let path = crate::support::temp::file().unwrap().into_temp_path();
-        ndarray_io::npy::write_npy_with(&path, &numbers, &WriteOptions::new().order(order)).unwrap();
+        WriteOptions::new().order(order).write_npy(&path, &numbers).unwrap();
         let file = NpyFile::open(&path).unwrap();
         let slice = s![1..;2, ..;-1];
         assert_eq!(file.slice::<[i32; 3], _>(slice).unwrap(), groups.slice(slice));
@@ -203,12 +203,12 @@ fn array_valued_elements_map_to_first_axis_in_ra() {
     assert_eq!(file, plain);
     assert_eq!(Array2::<[i32; 3]>::read_ra(&file[..]).unwrap(), groups);
     let (mut plain, mut file) = (Vec::new(), Vec::new());
-    numbers.write_ra_with(&mut plain, &RaOptions::new().reversed(true)).unwrap();
-    groups.write_ra_with(&mut file, &RaOptions::new().reversed(true)).unwrap();
+    WriteOptions::new().order(Order::C).write_ra_to(&mut plain, &numbers).unwrap();
+    WriteOptions::new().order(Order::C).write_ra_to(&mut file, &groups).unwrap();
     assert_eq!(file, plain);
     let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::ra::write_ra(&path, &groups).unwrap();
-    let ra = RaFile::open(&path).unwrap();
+    let ra = NpyFile::open(&path).unwrap();
     assert_eq!(ra.shape(), [3, 4, 2]);
     assert_eq!(ra.slice::<[i32; 3], _>(s![1.., 1]).unwrap(), groups.slice(s![1.., 1]));
     // Axes are those of the array, not of the file.
@@ -301,7 +301,7 @@ fn invalid_enum_values_are_refused() {
         numbers[place] = bad;
         for order in [ndarray_io::ByteOrder::Little, ndarray_io::ByteOrder::Big] {
             let mut file = Vec::new();
-            numbers.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
+            WriteOptions::new().byte_order(order).write_to(&mut file, &numbers).unwrap();
             let error = Array1::<Grade>::read_npy(&file[..]).unwrap_err();
             assert_eq!(
                 error.to_string(),
@@ -314,7 +314,7 @@ fn invalid_enum_values_are_refused() {
         assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
         let bytes = npy_bytes(&numbers.map(|number| i64::from(*number)));
         let any = ReadOptions::new().casting(Casting::SameKind);
-        let error = Array1::<Grade>::read_npy_with(&bytes[..], &any).unwrap_err();
+        let error = any.read_from::<Array1<Grade>>(&bytes[..]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
     }
     // Zero is a valid grade.
@@ -438,7 +438,7 @@ fn types_with_from_and_into_attributes_round_trip() {
     let casting = ReadOptions::new().casting(Casting::SameKind);
     let wide = npy_bytes(&arr1(&[0.5f64, f64::NAN]));
     assert!(Array1::<Maybe>::read_npy(&wide[..]).unwrap_err().is_mismatch());
-    let read = Array1::<Maybe>::read_npy_with(&wide[..], &casting).unwrap();
+    let read = casting.read_from::<Array1<Maybe>>(&wide[..]).unwrap();
     assert_eq!(read, arr1(&[Maybe(Some(0.5)), Maybe(None)]));
 
     let hexes = arr2(&[[Hex(10), Hex(0xfff0)], [Hex(0), Hex(7)]]);

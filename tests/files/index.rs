@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use ndarray::{Array1, s};
+use ndarray_io::ReadOptions;
 use ndarray_io::npy::{self, Parsed};
 use ndarray_io::npz::{IndexState, Remark};
-use ndarray_io::{NpzFile, NpzReader, ReadOptions};
 use serde_json::Value;
 
 fn testdata_folder() -> PathBuf {
@@ -55,7 +55,7 @@ fn foreign_indexed_archives_are_read_as_expected() {
         let path = testdata_folder().join(format!("{name}.npz"));
         for threads in [1, 3] {
             let options = ReadOptions::new().threads(threads).allow_trailing(true);
-            let npz = NpzFile::open_with(&path, &options).unwrap();
+            let npz = options.open_npz(&path).unwrap();
             assert_eq!(state_name(npz.members()[0].index_state()), expected["state"], "{name}");
             let verified = npz.verify_member(0);
             if !expected["reads"].as_bool().unwrap() {
@@ -92,7 +92,7 @@ fn foreign_indexed_archives_are_read_as_expected() {
                 let part: Array1<u32> = member.slice(s![range.clone()]).unwrap();
                 assert_eq!(part, elements.slice(s![range]), "{name}");
             }
-            let mut reader = NpzReader::new_with(fs::File::open(&path).unwrap(), &options).unwrap();
+            let mut reader = options.npz_reader(fs::File::open(&path).unwrap()).unwrap();
             assert_eq!(reader.read::<Array1<u32>>("a").unwrap(), elements, "{name}");
             parts += 1;
         }

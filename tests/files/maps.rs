@@ -102,7 +102,10 @@ fn map_reports_shape_order_dtype_and_extent() {
     let path = native_order_file(folder.path(), "fortran-lf8.npy");
     // SAFETY: no process changes the test data.
     let map = unsafe { NpyMmap::<f64, IxDyn>::open(&path).unwrap() };
-    assert_eq!((map.shape(), map.order(), map.version()), (&[2, 3][..], Order::Fortran, Version::V1));
+    assert_eq!(
+        (map.shape(), map.order(), map.npy_header().unwrap().version),
+        (&[2, 3][..], Order::Fortran, Version::V1)
+    );
     assert_eq!(
         (map.dtype().to_string(), map.data_offset(), map.extent()),
         (native_descr("'<f8'"), 128, Extent::Whole)
@@ -184,8 +187,7 @@ fn creating_map_in_foreign_byte_order_is_refused() {
         ndarray_io::ByteOrder::Big => ndarray_io::ByteOrder::Little,
     };
     // SAFETY: the file belongs to this test.
-    let made =
-        unsafe { NpyMmapMut::<u16, Ix1>::create_with(&path, 5, &WriteOptions::new().byte_order(other)) };
+    let made = unsafe { WriteOptions::new().byte_order(other).create_map::<u16, _>(&path, 5) };
     assert!(made.unwrap_err().is_usage());
     assert!(!path.exists());
 }
@@ -196,7 +198,7 @@ fn map_created_in_place_replaces_old_content() {
     write_npy(file.path(), &Array1::<u16>::ones(100)).unwrap();
     let in_place = WriteOptions::new().in_place(true);
     // SAFETY: the file belongs to this test.
-    let mut map = unsafe { NpyMmapMut::<u16, Ix1>::create_with(file.path(), 3, &in_place).unwrap() };
+    let mut map = unsafe { in_place.create_map::<u16, _>(file.path(), 3).unwrap() };
     map.view_mut()[2] = 5;
     map.flush().unwrap();
     assert_eq!(read_npy::<_, Array1<u16>>(file.path()).unwrap(), arr1(&[0, 0, 5]));
@@ -341,14 +343,13 @@ fn maps_are_unwind_safe() {
 #[test]
 #[cfg(feature = "npz")]
 fn stored_and_deflated_members_can_be_mapped() {
-    use ndarray_io::npz::NpzOptions;
-    use ndarray_io::{Compression, NpzFile, NpzWriter};
+    use ndarray_io::{Compression, NpzFile, WriteOptions};
     let folder = crate::support::temp::folder().unwrap();
     let archive = folder.path().join("a.npz");
     let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
-    for compression in [Compression::Stored, Compression::deflated()] {
-        let options = NpzOptions::new().compression(compression);
-        let mut writer = NpzWriter::new_with(File::create(&archive).unwrap(), &options);
+    for compression in [Compression::Stored, Compression::DEFLATE] {
+        let options = WriteOptions::new().compression(compression);
+        let mut writer = options.npz_writer(File::create(&archive).unwrap()).unwrap();
         writer.add("before", &arr1(&[1u8])).unwrap();
         writer.add("numbers", &numbers).unwrap();
         writer.finish().unwrap();

@@ -6,10 +6,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, s};
-#[cfg(feature = "mmap")]
-use ndarray_io::NpzMmap;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::error::{FilePart, Help, LimitKind};
+use ndarray_io::error::{FilePart, LimitKind};
 use ndarray_io::npz::{Method, NpzMember};
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, NpzUpdate, ReadNpyExt, ReadOptions};
 
@@ -43,8 +41,8 @@ fn members_of_other_programs_are_read() {
     let mut methods = Vec::new();
     for (id, bytes) in archives() {
         let path = testdata_folder().join(format!("{id}.npz"));
-        let file = NpzFile::open_with(&path, &password_options()).unwrap();
-        let mut reader = NpzReader::new_with(Cursor::new(bytes), &password_options()).unwrap();
+        let file = password_options().open_npz(&path).unwrap();
+        let mut reader = password_options().npz_reader(Cursor::new(bytes)).unwrap();
         for (index, member) in file.members().iter().enumerate() {
             let name = member.name();
             let expected_array = expected_array(name);
@@ -82,12 +80,10 @@ fn missing_and_wrong_passwords_are_reported() {
         if id.matches('-').count() < 2 {
             continue;
         }
-        let read = |options: &ReadOptions| {
-            NpzReader::new_with(Cursor::new(&bytes), options)?.read::<DynArray>("noise")
-        };
+        let read = |options: &ReadOptions| options.npz_reader(Cursor::new(&bytes))?.read::<DynArray>("noise");
         let error = read(&ReadOptions::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
-        assert_eq!(error.help(), Some(Help::Password));
+        assert_eq!(error.help().unwrap().id(), "password");
         assert!(error.is_usage());
         let error = read(&ReadOptions::new().password("Pass word")).unwrap_err();
         // ZipCrypto checks the password with one byte only; if that byte matches, the checksum differs.
@@ -111,7 +107,7 @@ fn damaged_foreign_archives_never_yield_other_arrays() {
         for at in (0..bytes.len()).step_by(if is_slow { 211 } else { 17 }) {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1 << (at % 8);
-            let Ok(mut reader) = NpzReader::new_with(Cursor::new(bytes), &password_options()) else {
+            let Ok(mut reader) = password_options().npz_reader(Cursor::new(bytes)) else {
                 errors += 1;
                 continue;
             };
@@ -134,7 +130,7 @@ fn oversized_xz_dictionary_exceeds_limit() {
     for (id, mut bytes) in archives().into_iter().filter(|(id, _)| id == "xz-7zip" || id == "lzma-python") {
         let read = |bytes: &[u8], most: u64| {
             let options = ReadOptions::new().limits(Limits::new().payload(most));
-            NpzReader::new_with(Cursor::new(bytes), &options)?.read::<DynArray>("ramp")
+            options.npz_reader(Cursor::new(bytes))?.read::<DynArray>("ramp")
         };
         assert_eq!(read(&bytes, 10_000).unwrap(), expected_array("ramp"), "{id}");
         if id == "lzma-python" {
@@ -162,9 +158,9 @@ fn update_keeps_encrypted_members() {
     let mut kept = 0;
     for (id, bytes) in archives() {
         fs::write(&path, &bytes).unwrap();
-        let before = NpzFile::open_with(&path, &password_options()).unwrap();
+        let before = password_options().open_npz(&path).unwrap();
         NpzUpdate::open(&path).unwrap().add("added", &added).unwrap().finish().unwrap();
-        let after = NpzFile::open_with(&path, &password_options()).unwrap();
+        let after = password_options().open_npz(&path).unwrap();
         assert_eq!(after.read::<ndarray::Array1<f64>>("added").unwrap(), added, "{id}");
         for (index, member) in before.members().iter().enumerate() {
             let now = &after.members()[index];
@@ -179,7 +175,7 @@ fn update_keeps_encrypted_members() {
         // What is encrypted is not replaced by what is not.
         let replaced = NpzUpdate::open(&path).unwrap().replace("noise", &added).map(drop);
         assert_eq!(replaced.is_err(), id.matches('-').count() == 2, "{id}");
-        let wrong = NpzFile::open_with(&path, &ReadOptions::new()).unwrap();
+        let wrong = ReadOptions::new().open_npz(&path).unwrap();
         assert_eq!(wrong.read::<DynArray>("noise").is_err(), id.matches('-').count() == 2, "{id}");
         // Python's zipfile, Info-ZIP and 7-Zip decrypt what was kept: `.ci/check_archives.py`.
         if let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") {
@@ -197,7 +193,7 @@ fn map_copies_encrypted_members() {
         let path = testdata_folder().join(format!("{id}.npz"));
         let map = |options: &ReadOptions| {
             // SAFETY: no process changes the file.
-            let map = unsafe { NpzMmap::open_with(&path, options).unwrap() };
+            let map = unsafe { options.map_npz(&path).unwrap() };
             map.cow::<u8, ndarray::Ix1>("noise").map(|array| array.into_owned())
         };
         let expected_array: ndarray::Array1<u8> = expected_array("noise").into_array().unwrap();
@@ -232,7 +228,7 @@ fn content_beyond_the_ratio_of_its_method_is_refused() {
             let old = (member.size() as u32).to_le_bytes();
             let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();
             places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&size.to_le_bytes()));
-            let mut reader = NpzReader::new_with(Cursor::new(bytes), options).unwrap();
+            let mut reader = options.npz_reader(Cursor::new(bytes)).unwrap();
             reader.read::<DynArray>(index).unwrap_err()
         };
         let packed = member.compressed_size();
@@ -249,7 +245,7 @@ fn content_beyond_the_ratio_of_its_method_is_refused() {
             let error = declared(GIB, &ReadOptions::new());
             let is_limit = matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Expansion, .. });
             assert!(is_limit, "{id}: {error}");
-            assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::Expansion)));
+            assert_eq!(error.help().unwrap().id(), "raise-limit");
             assert!(
                 !matches!(declared(GIB - 1, &ReadOptions::new()).kind(), ErrorKind::Limit { .. }),
                 "{id}"

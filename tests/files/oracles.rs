@@ -5,8 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Compression, DynArray, NpzReader, NpzWriter, ReadNpyExt, ReadOptions, WriteNpyExt};
+use ndarray_io::{Compression, DynArray, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -25,8 +24,8 @@ fn archives() -> Vec<(String, Vec<u8>)> {
         }
     }
     for compression in [Compression::Stored, Compression::Deflated(6)] {
-        let options = NpzOptions::new().compression(compression);
-        let mut npz = NpzWriter::new_with(Cursor::new(Vec::new()), &options);
+        let options = WriteOptions::new().compression(compression);
+        let mut npz = options.npz_writer(Cursor::new(Vec::new())).unwrap();
         npz.add("numbers", &Array1::from_iter(0..5000u32)).unwrap();
         npz.add("größe", &Array2::<f64>::eye(3)).unwrap();
         npz.add("leer", &arr1::<u8>(&[])).unwrap();
@@ -69,7 +68,7 @@ fn password_options() -> ReadOptions {
 fn members_agree_with_rawzip_and_zip_crates() {
     let mut members = 0;
     for (id, bytes) in archives() {
-        let mut ours = NpzReader::new_with(Cursor::new(&bytes), &password_options()).unwrap();
+        let mut ours = password_options().npz_reader(Cursor::new(&bytes)).unwrap();
         let facts = ours.members().iter();
         let facts = facts.map(|member| {
             (member.file_name().as_bytes().to_vec(), member.size(), member.compressed_size(), member.crc32())
@@ -126,7 +125,7 @@ fn archives_written_by_zip_crate_are_read() {
             }
             assert!(written > 0, "{method:?} {number}");
             let bytes = writer.finish().unwrap().into_inner();
-            let mut npz = NpzReader::new_with(Cursor::new(bytes), &password_options()).unwrap();
+            let mut npz = password_options().npz_reader(Cursor::new(bytes)).unwrap();
             assert_eq!(npz.len(), written);
             for name in npz.names().unwrap() {
                 let read = npz.read::<DynArray>(&name);
@@ -159,7 +158,7 @@ fn content_of_damaged_archives_agrees_with_zip_crate() {
                 damaged[at] = random.below(256) as u8;
             }
             tried += 1;
-            let Ok(mut ours) = NpzReader::new_with(Cursor::new(&damaged), &password_options()) else {
+            let Ok(mut ours) = password_options().npz_reader(Cursor::new(&damaged)) else {
                 continue;
             };
             let names: Vec<String> =
@@ -180,7 +179,7 @@ fn content_of_damaged_archives_agrees_with_zip_crate() {
 /// Members read with `zip` are NPY files, which `ReadNpyExt` reads.
 #[test]
 fn members_read_by_zip_crate_are_npy_files() {
-    let mut npz = NpzWriter::new_with(Cursor::new(Vec::new()), &NpzOptions::new());
+    let mut npz = WriteOptions::new().npz_writer(Cursor::new(Vec::new())).unwrap();
     npz.add("a", &arr1(&[1.5, 2.5])).unwrap();
     let bytes = npz.finish().unwrap().into_inner();
     let file = content_by_zip(&bytes, "a.npy").unwrap();

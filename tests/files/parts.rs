@@ -10,7 +10,6 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, Slic
 use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::{Extent, Order};
-use ndarray_io::npy::write_npy_with;
 use ndarray_io::{
     ByteOrder, Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy,
     write_npy,
@@ -29,7 +28,7 @@ fn write_temp_file<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
     options: &WriteOptions,
 ) -> tempfile::TempPath {
     let path = crate::support::temp::file().unwrap().into_temp_path();
-    write_npy_with(&path, array, options).unwrap();
+    options.write_npy(&path, array).unwrap();
     path
 }
 
@@ -58,7 +57,7 @@ where
         file.slice_into(slice.clone(), &mut into).unwrap();
         assert_eq!(into, expected);
         let mut bytes = Vec::new();
-        cube().write_npy_with(&mut bytes, &options).unwrap();
+        options.write_to(&mut bytes, &cube()).unwrap();
         let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
         assert_eq!(reader.slice::<u16, _>(slice.clone()).unwrap(), expected);
         assert_eq!(reader.read::<Array3<u16>>().unwrap(), cube());
@@ -164,7 +163,7 @@ fn taking_many_indices_makes_few_calls() {
     let calls = Arc::new(AtomicUsize::new(0));
     let open = |options: &ReadOptions| {
         let source = CountingSource { bytes: bytes.clone(), calls: Arc::clone(&calls) };
-        NpyFile::from_source_with(source, options).unwrap()
+        options.open_source(source).unwrap()
     };
     // The last number is a prime without a common factor with the length, so each index is another one.
     for (count, step) in [(200_000, 7_919), (20_000, 104_729), (2_000, 104_729), (300, 104_729)] {
@@ -299,7 +298,7 @@ fn small_chunks_before_an_error_are_visited() {
             _ => ControlFlow::Continue(()),
         };
         let options = ndarray_io::ReadOptions::new().progress(cancel_once);
-        let file = NpyFile::open_with(&path, &options).unwrap();
+        let file = options.open(&path).unwrap();
         let mut chunks = file.chunks::<bool, ndarray::Ix1>(0, 5).unwrap();
         let none = |_: ndarray::ArrayView1<'_, bool>| panic!("nothing has been read");
         let error = match way {
@@ -388,7 +387,7 @@ fn take_equals_ndarray_select() {
         (state >> 33) as usize % end
     };
     for order in [Order::C, Order::Fortran] {
-        write_npy_with(&path, &array, &WriteOptions::new().order(order).byte_order(ByteOrder::Big)).unwrap();
+        WriteOptions::new().order(order).byte_order(ByteOrder::Big).write_npy(&path, &array).unwrap();
         let file = NpyFile::open(&path).unwrap();
         for axis in 0..3 {
             for count in [0, 1, 2, 50, 2000] {
@@ -432,7 +431,7 @@ fn write_slice_equals_ndarray_assign() {
     {
         let mut wanted = cube();
         let options = &WriteOptions::new().order(order).byte_order(byte_order);
-        write_npy_with(&path, &wanted, options).unwrap();
+        options.write_npy(&path, &wanted).unwrap();
         // The first slices are written by the exclusive owner of the file.
         let mut file = NpyFile::open_exclusive(&path).unwrap();
         macro_rules! assign_each {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 #[cfg(feature = "mmap")]
 use ndarray::Ix2;
 use ndarray::{Array1, Array2};
-use ndarray_io::file::UncommittedRows;
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy};
 
 /// Runs this binary as a child that does `what`.
@@ -83,7 +83,7 @@ fn child_process_entry() {
             assert!(error.is_io(), "{error}");
             let options = WriteOptions::new().in_place(true);
             let other = path.with_extension("in-place");
-            assert!(ndarray_io::npy::write_npy_with(&other, &large, &options).unwrap_err().is_io());
+            assert!(options.write_npy(&other, &large).unwrap_err().is_io());
             #[cfg(feature = "npz")]
             {
                 let mut npz = ndarray_io::NpzWriter::new(File::create(&other).unwrap());
@@ -190,8 +190,7 @@ fn kill_after_lines(mut child: Child, lines: usize) {
 fn processes_fill_one_file_together() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let options = WriteOptions::new().preallocate(true);
-    ndarray_io::npy::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options)
-        .unwrap();
+    options.write_zeroed_npy::<u32, _>(&File::create(&path).unwrap(), (400, 77)).unwrap();
     let children: Vec<Child> = (0..4).map(|number| spawn_child("fill", &path, number)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
@@ -257,10 +256,7 @@ fn killed_appender_leaves_whole_rows() {
         kill_after_lines(spawn_child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
         // Appending discards rows after the last checkpoint and continues.
-        NpyWriter::<u64, _>::append_with(&path, UncommittedRows::Discard, &WriteOptions::new())
-            .unwrap()
-            .finish()
-            .unwrap();
+        WriteOptions::new().uncommitted(Uncommitted::Discard).append::<u64>(&path).unwrap().finish().unwrap();
         assert_eq!(check_rows(&path, now), now);
         rows = now;
     }

@@ -7,10 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::npy::{read_npy_with, write_npy_with};
-use ndarray_io::{
-    DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions, read_npy, write_npy,
-};
+use ndarray_io::{DynArray, ReadOptions, Result, WriteOptions, read_npy, write_npy};
 
 const PAYLOAD_LEN: u64 = 24 << 20;
 
@@ -60,20 +57,15 @@ fn reads_report_progress_and_can_be_cancelled() {
     let mut ready = Array1::<f64>::zeros(PAYLOAD_LEN as usize / 8);
     let ready = Mutex::new(&mut ready);
     let ways: [(&str, ReadFn<'_>); 7] = [
-        ("path", &|options| read_npy_with::<_, Array1<f64>>(&path, options).map(drop)),
-        ("stream", &|options| {
-            Array1::<f64>::read_npy_with(UnseekableFile(File::open(&path)?), options).map(drop)
-        }),
-        ("slice", &|options| Array1::<f64>::read_npy_with(&bytes[..], options).map(drop)),
+        ("path", &|options| options.read_npy::<Array1<f64>>(&path).map(drop)),
+        ("stream", &|options| options.read_from::<Array1<f64>>(UnseekableFile(File::open(&path)?)).map(drop)),
+        ("slice", &|options| options.read_from::<Array1<f64>>(&bytes[..]).map(drop)),
         ("cast", &|options| {
-            read_npy_with::<_, Array1<f32>>(&path, &options.clone().casting(ndarray_io::Casting::Unsafe))
-                .map(drop)
+            options.clone().casting(ndarray_io::Casting::Unsafe).read_npy::<Array1<f32>>(&path).map(drop)
         }),
-        ("one thread", &|options| {
-            read_npy_with::<_, Array1<f64>>(&path, &options.clone().threads(1)).map(drop)
-        }),
-        ("any type", &|options| read_npy_with::<_, DynArray>(&path, options).map(drop)),
-        ("into", &|options| ready.lock().unwrap().read_npy_into_with(File::open(&path)?, options)),
+        ("one thread", &|options| options.clone().threads(1).read_npy::<Array1<f64>>(&path).map(drop)),
+        ("any type", &|options| options.read_npy::<DynArray>(&path).map(drop)),
+        ("into", &|options| options.read_into(File::open(&path)?, &mut ready.lock().unwrap())),
     ];
     for (name, read) in ways {
         let reports = ProgressLog::default();
@@ -94,15 +86,15 @@ fn writes_report_progress_and_can_be_cancelled() {
     let any = DynArray::new(&array).unwrap();
     type WriteFn<'a> = &'a dyn Fn(&WriteOptions) -> Result<()>;
     let ways: [(&str, WriteFn<'_>); 4] = [
-        ("path", &|options| write_npy_with(&path, &array, options)),
+        ("path", &|options| options.write_npy(&path, &array)),
         ("strided", &|options| {
-            array.slice(ndarray::s![..;-1, ..]).write_npy_with(Cursor::new(Vec::new()), options)
+            options.write_to(Cursor::new(Vec::new()), &array.slice(ndarray::s![..;-1, ..]))
         }),
         ("swapped", &|options| {
             let options = options.clone().byte_order(ndarray_io::ByteOrder::Big);
-            array.write_npy_with(Vec::new(), &options)
+            options.write_to(Vec::new(), &array)
         }),
-        ("any type", &|options| write_npy_with(&path, &any, options)),
+        ("any type", &|options| options.write_npy(&path, &any)),
     ];
     for (name, write) in ways {
         let reports = ProgressLog::default();
@@ -120,19 +112,17 @@ fn writes_report_progress_and_can_be_cancelled() {
 #[cfg(feature = "npz")]
 #[test]
 fn archive_members_report_progress() {
-    use ndarray_io::npz::NpzOptions;
-    use ndarray_io::{Compression, NpzReader, NpzWriter};
+    use ndarray_io::{Compression, WriteOptions};
     let array = Array1::from_iter((0..PAYLOAD_LEN / 8).map(|number| number as f64));
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let reports = ProgressLog::default();
         let write = WriteOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
-        let mut npz =
-            NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression).write_options(write));
+        let mut npz = write.compression(compression).npz_writer(Vec::new()).unwrap();
         npz.add("a", &array).unwrap();
         reports.assert_complete(PAYLOAD_LEN + 128);
         let npz = npz.finish().unwrap();
         let options = ReadOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
-        let read: Array1<f64> = NpzReader::new_with(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
+        let read: Array1<f64> = options.npz_reader(Cursor::new(npz)).unwrap().by_index(0).unwrap();
         assert_eq!(read, array);
         reports.assert_complete(PAYLOAD_LEN);
     }

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection, Help};
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection};
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::options::Trailing;
-use ndarray_io::ra::{
-    RaFile, RaOptions, RaReader, ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra,
-    read_ra_with, write_ra, write_ra_with,
+use ndarray_io::ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra, write_ra};
+use ndarray_io::{
+    ByteOrder, DynArray, Error, NpyFile, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy,
 };
-use ndarray_io::{ByteOrder, DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy};
 use num_complex::Complex;
 use serde_json::Value;
 
@@ -36,8 +35,8 @@ fn cases() -> Vec<(String, PathBuf, Value)> {
 }
 
 /// Options for the byte order of `testdata`.
-fn little_endian_options() -> RaOptions {
-    RaOptions::new().write_options(WriteOptions::new().byte_order(ByteOrder::Little))
+fn little_endian_options() -> WriteOptions {
+    WriteOptions::new().byte_order(ByteOrder::Little)
 }
 
 /// The names of this machine's byte order and of the other one in file names.
@@ -80,7 +79,7 @@ impl<R: Read> Read for OneByteReader<R> {
 /// Returns the dtype, the shape, and the elements as bytes in C order.
 fn dtype_shape_and_bytes(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
     let mut file = Vec::new();
-    array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C)).unwrap();
+    WriteOptions::new().order(Order::C).write_to(&mut file, &array).unwrap();
     let bytes = file[file.len() - array.bytes().len()..].to_vec();
     (array.dtype().to_string(), array.shape().to_vec(), bytes)
 }
@@ -88,25 +87,25 @@ fn dtype_shape_and_bytes(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
 type Route = fn(&Path, &ReadOptions) -> Result<DynArray>;
 
 const ROUTES: &[(&str, Route)] = &[
-    ("path", |path, options| read_ra_with(path, options)),
-    ("slice", |path, options| DynArray::read_ra_with(&fs::read(path)?[..], options)),
-    ("drops", |path, options| DynArray::read_ra_with(OneByteReader(File::open(path)?), options)),
+    ("path", |path, options| options.read_ra(path)),
+    ("slice", |path, options| options.read_ra_from::<DynArray>(&fs::read(path)?[..])),
+    ("drops", |path, options| options.read_ra_from::<DynArray>(OneByteReader(File::open(path)?))),
     ("reader", |path, options| {
-        let mut reader = RaReader::new_with(File::open(path)?, options)?;
+        let mut reader = options.ra_reader(File::open(path)?)?;
         match reader.read::<ArrayD<String>>() {
             Err(error) if error.is_mismatch() => reader.read(), // after a mismatch, another type can be tried
             read => Err(read.unwrap_err()),
         }
     }),
-    ("file", |path, options| match RaFile::open_with(path, options) {
+    ("file", |path, options| match options.open(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
-            read_ra_with(path, options)
+            options.read_ra(path)
         }
         file => file?.read(),
     }),
     ("rows", |path, options| {
         // By conversion to NPY in small pieces, unless NPY cannot represent the dtype.
-        let Ok(file) = RaFile::open_with(path, options) else { return read_ra_with(path, options) };
+        let Ok(file) = options.open(path) else { return options.read_ra(path) };
         if file.shape().is_empty() || file.shape().contains(&0) {
             return file.read();
         }
@@ -175,10 +174,10 @@ fn files_are_written_back_to_the_same_bytes() {
     let mut seen = 0;
     for (id, path, line) in cases() {
         let Some(back) = line["back"].as_str() else { continue };
-        let options = RaOptions::new().eltype_5(back == "eltype_5");
+        let options = WriteOptions::new().ra_bools(back == "eltype_5");
         let array: DynArray = read_ra(&path).unwrap();
         let mut file = Vec::new();
-        array.write_ra_with(&mut file, &options).unwrap();
+        options.write_ra_to(&mut file, &array).unwrap();
         assert_eq!(file, fs::read(&path).unwrap(), "{id}");
         seen += 1;
     }
@@ -201,12 +200,14 @@ fn files_of_ra_reference_programs_round_trip() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         ndarray_io::write_npy(written.join(format!("{name}.npy")), &array).unwrap();
         let mut again = Vec::new();
-        if RaReader::new(File::open(&path).unwrap()).unwrap().flags() == 0 {
+        if ReadOptions::new().ra_reader(File::open(&path).unwrap()).unwrap().ra_header().unwrap().flags == 0 {
             array.write_ra(&mut again).unwrap();
             assert_eq!(again, fs::read(&path).unwrap(), "{name}");
         }
         #[cfg(feature = "lz4")]
-        write_ra_with(written.join(format!("{name}.lz4.ra")), &array, &RaOptions::new().compressed(true))
+        WriteOptions::new()
+            .compression(ndarray_io::Compression::Lz4)
+            .write_ra(written.join(format!("{name}.lz4.ra")), &array)
             .unwrap();
         seen += 1;
     }
@@ -220,7 +221,7 @@ fn documented_example_array_has_documented_bytes() {
     let array = Array2::from_shape_fn((3, 4), |(row, column)| value(row + 3 * column));
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("test.ra");
-    write_ra_with(&path, &array, &little_endian_options()).unwrap();
+    little_endian_options().write_ra(&path, &array).unwrap();
     // Its MD5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
     assert_eq!(fs::read(&path).unwrap(), fs::read(testdata_folder().join("page.ra")).unwrap());
     assert_eq!(
@@ -260,12 +261,12 @@ mod composites {
             assert_eq!(&entries[6].info, b"number 6\0\0\0\0");
             assert_eq!(entries[6].index, 6u32.pow(9));
             assert!((-5.0..5.0).contains(&entries[3].v[7]) && entries[3].v[7] != 0.0);
-            let again: Array1<Entry> = RaFile::open(&path).unwrap().slice(s![..;2]).unwrap();
+            let again: Array1<Entry> = NpyFile::open(&path).unwrap().slice(s![..;2]).unwrap();
             assert_eq!(again[3], entries[6]);
             let order = if id == "composite" { ByteOrder::Little } else { ByteOrder::Big };
             let mut file = Vec::new();
-            let options = RaOptions::new().write_options(WriteOptions::new().byte_order(order));
-            entries.write_ra_with(&mut file, &options).unwrap();
+            let options = WriteOptions::new().byte_order(order);
+            options.write_ra_to(&mut file, &entries).unwrap();
             assert_eq!(file, fs::read(&path).unwrap(), "{id}");
         }
         let [own, foreign] = if NATIVE_AND_FOREIGN[0] == "little" {
@@ -305,7 +306,7 @@ fn half_precision_numbers_round_trip_in_ra() {
     let read: Array1<Complex<f16>> = read_ra(testdata_folder().join("complex-2x16.ra")).unwrap();
     assert_eq!(read[2], Complex::new(f16::from_f32(4.0), f16::from_f32(5.0)));
     let mut file = Vec::new();
-    read.write_ra_with(&mut file, &little_endian_options()).unwrap();
+    little_endian_options().write_ra_to(&mut file, &read).unwrap();
     assert_eq!(file, fs::read(testdata_folder().join("complex-2x16.ra")).unwrap());
     let error = read.write_npy(Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
@@ -330,26 +331,26 @@ fn ra_bytes_depend_on_shape_not_memory_order() {
     let mut fortran = Array2::zeros((3, 4).f());
     fortran.assign(&array);
     let mut file = Vec::new();
-    array.write_ra_with(&mut file, &little_endian_options()).unwrap();
+    little_endian_options().write_ra_to(&mut file, &array).unwrap();
     let mut other = Vec::new();
-    fortran.write_ra_with(&mut other, &little_endian_options()).unwrap();
+    little_endian_options().write_ra_to(&mut other, &fortran).unwrap();
     assert_eq!(file, other, "the shape is what counts");
     assert_eq!(file[48..64], [3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(file[64..70], [0, 0, 10, 0, 20, 0]);
     assert_eq!(Array2::<u16>::read_ra(&file[..]).unwrap(), array);
 
     let mut reversed = Vec::new();
-    array.write_ra_with(&mut reversed, &little_endian_options().reversed(true)).unwrap();
+    little_endian_options().order(Order::C).write_ra_to(&mut reversed, &array).unwrap();
     assert_eq!(reversed[48..64], [4, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(reversed[64..70], [0, 0, 1, 0, 2, 0]);
     assert_eq!(Array2::<u16>::read_ra(&reversed[..]).unwrap().reversed_axes(), array);
 
     let any = DynArray::new(&array).unwrap();
     for (options, wanted) in
-        [(little_endian_options(), &file), (little_endian_options().reversed(true), &reversed)]
+        [(little_endian_options(), &file), (little_endian_options().order(Order::C), &reversed)]
     {
         let mut found = Vec::new();
-        any.write_ra_with(&mut found, &options).unwrap();
+        options.write_ra_to(&mut found, &any).unwrap();
         assert_eq!(&found, wanted);
     }
     let strided = array.slice(s![..;-1, 1..;2]);
@@ -367,7 +368,7 @@ fn types_without_ra_equivalent_are_refused() {
     refused(arr1(&[true]).write_ra(Vec::new()).unwrap_err(), "u8");
     refused(arr1(&["a".to_owned()]).write_ra(Vec::new()).unwrap_err(), "Void");
     let error =
-        arr1(&[1.0]).write_ra_with(Vec::new(), &RaOptions::new().trailing(Trailing::Keep)).unwrap_err();
+        WriteOptions::new().trailing(Trailing::Keep).write_ra_to(Vec::new(), &arr1(&[1.0])).unwrap_err();
     assert!(error.is_usage(), "{error}");
 }
 
@@ -381,7 +382,7 @@ fn replacing_ra_file_never_drops_trailing_bytes_silently() {
         }
         fs::copy(testdata_folder().join(format!("{id}.ra")), &path).unwrap();
         for read_first in [true, false] {
-            let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
+            let mut reader = ReadOptions::new().ra_reader(File::open(&path).unwrap()).unwrap();
             assert_eq!(reader.extent().and_then(Extent::trailing), Some(trailing.len() as u64));
             if read_first {
                 reader.read::<DynArray>().unwrap();
@@ -396,11 +397,11 @@ fn replacing_ra_file_never_drops_trailing_bytes_silently() {
         assert!(convert_npy_to_ra(&npy, &path, Conversion::new()).unwrap_err().is_conflict());
         let error = convert_ra_to_npy(&path, &npy, Conversion::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Trailing { .. }), "{error}");
-        write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Keep)).unwrap();
-        let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
+        WriteOptions::new().trailing(Trailing::Keep).write_ra(&path, &new).unwrap();
+        let mut reader = ReadOptions::new().ra_reader(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
         drop(reader);
-        write_ra_with(&path, &new, &RaOptions::new().trailing(Trailing::Write(Vec::new()))).unwrap();
+        WriteOptions::new().trailing(Trailing::Write(Vec::new())).write_ra(&path, &new).unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 58);
         write_ra(&path, &new).unwrap();
     }
@@ -411,15 +412,15 @@ fn replacing_ra_file_never_drops_trailing_bytes_silently() {
 fn compressed_ra_files_round_trip() {
     for (rows, columns) in [(0, 3), (1, 1), (300, 200), (2000, 700)] {
         let array = Array2::from_shape_fn((rows, columns), |(row, column)| ((row * column) % 37) as f32);
-        for is_reversed in [false, true] {
+        for order in [Order::Fortran, Order::C] {
             let mut file = Vec::new();
-            let options = little_endian_options().reversed(is_reversed).compressed(true);
-            array.write_ra_with(&mut file, &options).unwrap();
-            let reader = RaReader::new(&file[..]).unwrap();
-            assert_eq!(reader.flags(), 2);
-            assert_eq!(reader.ra_header().size as usize, file.len() - 64);
+            let options = little_endian_options().order(order).compression(ndarray_io::Compression::Lz4);
+            options.write_ra_to(&mut file, &array).unwrap();
+            let reader = ReadOptions::new().ra_reader(&file[..]).unwrap();
+            assert_eq!(reader.ra_header().unwrap().flags, 2);
+            assert_eq!(reader.ra_header().unwrap().size as usize, file.len() - 64);
             let read = Array2::<f32>::read_ra(&file[..]).unwrap();
-            assert_eq!(if is_reversed { read.reversed_axes() } else { read }, array);
+            assert_eq!(if order == Order::C { read.reversed_axes() } else { read }, array);
         }
     }
 }
@@ -449,27 +450,28 @@ fn ra_views_equal_arrays_or_report_need_for_copy() {
 #[test]
 fn mapped_ra_file_is_written_and_read() {
     use ndarray::Ix2;
-    use ndarray_io::ra::{RaMmap, RaMmapMut};
+    use ndarray_io::ra::write_zeroed_ra;
+    use ndarray_io::{NpyMmap, NpyMmapMut};
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("a.ra");
+    write_zeroed_ra::<f32, _>(&File::create(&path).unwrap(), (20, 30).f()).unwrap();
     // SAFETY: the file belongs to this test, here and below.
-    let mut map = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30).f()).unwrap() };
+    let mut map = unsafe { NpyMmapMut::<f32, Ix2>::open(&path).unwrap() };
     map.view_mut()[[3, 4]] = 1.5;
     map.flush().unwrap();
     drop(map);
     assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 2400);
     // SAFETY: as above.
-    let map = unsafe { RaMmap::<f32, Ix2>::open(&path).unwrap() };
+    let map = unsafe { NpyMmap::<f32, Ix2>::open(&path).unwrap() };
     assert_eq!((map.view()[[3, 4]], map.data_offset(), map.extent()), (1.5, 64, Extent::Whole));
     assert_eq!(read_ra::<_, Array2<f32>>(&path).unwrap()[[3, 4]], 1.5);
     // SAFETY: as above.
-    let slab = unsafe { RaMmap::<f32, Ix2>::open_slab(&path, 4..6).unwrap() };
+    let slab = unsafe { NpyMmap::<f32, Ix2>::open_slab(&path, 4..6).unwrap() };
     assert_eq!((slab.shape(), slab.view()[[3, 0]]), (&[20, 2][..], 1.5));
-    // SAFETY: as above.
-    let error = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30)).unwrap_err() };
+    let error = write_zeroed_ra::<f32, _>(&File::create(&path).unwrap(), (20, 30)).unwrap_err();
     assert!(error.is_usage(), "{error}");
     // SAFETY: as above.
-    let error = unsafe { RaMmap::<u16, Ix2>::open(testdata_folder().join("lz4.ra")).unwrap_err() };
+    let error = unsafe { NpyMmap::<u16, Ix2>::open(testdata_folder().join("lz4.ra")).unwrap_err() };
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
 }
 
@@ -502,7 +504,7 @@ fn npy_to_ra_conversion_round_trips() {
     }
     assert!(seen > 60, "{seen}");
     let error = convert_npy_to_ra(testdata_folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
-    assert_eq!(error.help(), Some(Help::RaBool), "{error}");
+    assert_eq!(error.help().unwrap().id(), "ra-bool", "{error}");
     let error =
         convert_ra_to_npy(testdata_folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
@@ -541,7 +543,7 @@ const PROGRAMS: &[Program] = &[
             ("`BitArray`", "bits"),
             ("on a big-endian machine", "julia-on-big-endian"),
         ],
-        "numbers and, with `RaOptions::eltype_5`, bools; not LZ4; the data of big-endian files in the wrong order",
+        "numbers and, with `WriteOptions::ra_bools`, bools; not LZ4; the data of big-endian files in the wrong order",
     ),
     (
         "Rust, `rawarray`",
@@ -565,10 +567,7 @@ fn files_of_other_programs_are_read_as_the_guide_says() {
         for (number, (what, file)) in files.iter().enumerate() {
             let mut read: Vec<String> = Vec::new();
             for (name, options) in &options {
-                let made = match read_ra_with::<_, DynArray>(
-                    testdata_folder().join(format!("{file}.ra")),
-                    options,
-                ) {
+                let made = match options.read_ra::<DynArray>(testdata_folder().join(format!("{file}.ra"))) {
                     Ok(array) => {
                         format!("`{}`", array.dtype().to_string().trim_matches('\'').replace('|', "\\|"))
                     }
@@ -630,15 +629,15 @@ fn one_byte_composites_are_bools_by_option() {
     let wanted: Array2<bool> = read_npy(testdata_folder().join("julia-bools.npy")).unwrap();
     let path = testdata_folder().join("python-bools.ra");
     let options = ReadOptions::new().ra_bytes_are_bools(true);
-    assert_eq!(read_ra_with::<_, Array2<bool>>(&path, &options).unwrap(), wanted);
-    assert_eq!(RaFile::open_with(&path, &options).unwrap().read::<Array2<bool>>().unwrap(), wanted);
+    assert_eq!(options.read_ra::<Array2<bool>>(&path).unwrap(), wanted);
+    assert_eq!(options.open(&path).unwrap().read::<Array2<bool>>().unwrap(), wanted);
     assert!(read_ra::<_, Array2<bool>>(&path).unwrap_err().is_mismatch());
     // Other types are not affected, and other bytes than 0 and 1 are errors.
-    let other: ArrayD<f64> = read_ra_with(testdata_folder().join("f8-1-little.ra"), &options).unwrap();
+    let other: ArrayD<f64> = options.read_ra(testdata_folder().join("f8-1-little.ra")).unwrap();
     assert_eq!(other, read_npy::<_, ArrayD<f64>>(testdata_folder().join("f8-1-little.npy")).unwrap());
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() = 2;
-    let error = Array2::<bool>::read_ra_with(&bytes[..], &options).unwrap_err();
+    let error = options.read_ra_from::<Array2<bool>>(&bytes[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. })), "{error}");
 }
 

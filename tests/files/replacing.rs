@@ -8,12 +8,9 @@ use std::path::Path;
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::file::{FileReplacement, UncommittedRows, replace_file_with};
-use ndarray_io::npy::write_npy_with;
-use ndarray_io::ra::{RaOptions, write_ra_with};
-use ndarray_io::{
-    Error, NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy,
-};
+use ndarray_io::file::FileReplacement;
+use ndarray_io::options::Uncommitted;
+use ndarray_io::{Error, NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, write_npy};
 
 fn folder() -> tempfile::TempDir {
     crate::support::temp::folder().unwrap()
@@ -37,37 +34,37 @@ fn create_new_never_replaces_a_file() {
     let conversion = || Conversion::new().write_options(new());
     #[cfg_attr(not(any(feature = "npz", feature = "mmap")), expect(unused_mut))]
     let mut writers: Vec<(&str, WriteFn<'_>)> = vec![
-        ("npy", Box::new(|path| write_npy_with(path, &numbers, &new()))),
-        ("npy of its own name", Box::new(|path| create_new_npy(path, &numbers))),
-        ("npy in place", Box::new(|path| write_npy_with(path, &numbers, &new().in_place(true)))),
-        ("ra", Box::new(|path| write_ra_with(path, &numbers, &RaOptions::new().write_options(new())))),
+        ("npy", Box::new(|path| new().write_npy(path, &numbers))),
         (
-            "growing",
-            Box::new(|path| NpyWriter::create_with(path, &[], &new())?.push_and_finish(&numbers).map(drop)),
+            "npy of its own name",
+            Box::new(|path| WriteOptions::new().create_new(true).write_npy(path, &numbers)),
         ),
+        ("npy in place", Box::new(|path| new().in_place(true).write_npy(path, &numbers))),
+        ("ra", Box::new(|path| new().write_ra(path, &numbers))),
+        ("growing", Box::new(|path| new().create(path, &[])?.push_and_finish(&numbers).map(drop))),
         (
             "growing, of its own name",
-            Box::new(|path| NpyWriter::create_new(path, &[])?.push_and_finish(&numbers).map(drop)),
+            Box::new(|path| {
+                WriteOptions::new().create_new(true).create(path, &[])?.push_and_finish(&numbers).map(drop)
+            }),
         ),
         ("converted", Box::new(|path| convert_npy(&from, path, conversion()))),
         ("joined", Box::new(|path| concatenate_npy(&[&from, &from], path, 0, conversion()))),
-        ("any format", Box::new(|path| replace_file_with(path, &new(), |file| numbers.write_npy(file)))),
+        ("any format", Box::new(|path| new().replace_file(path, |file| numbers.write_npy(file)))),
     ];
     #[cfg(feature = "npz")]
     writers.push((
         "npz",
         Box::new(|path| {
-            let options = ndarray_io::npz::NpzOptions::new().write_options(new());
-            ndarray_io::npz::write_npz_with(path, &[("a", &numbers)], &options)
+            let options = new();
+            options.write_npz(path, &[("a", &numbers)])
         }),
     ));
     #[cfg(feature = "mmap")]
     writers.push((
         "map",
         // SAFETY: the file is used only here.
-        Box::new(|path| unsafe {
-            ndarray_io::NpyMmapMut::<f64, ndarray::Ix1>::create_with(path, 2, &new()).map(drop)
-        }),
+        Box::new(|path| unsafe { new().create_map::<f64, _>(path, 2).map(drop) }),
     ));
     for (name, write) in writers {
         let path = folder.path().join(name);
@@ -143,14 +140,13 @@ fn append_or_create_creates_then_appends() {
     writer.push(&arr1(&[4, 0])).unwrap();
     drop(writer);
     let before = fs::read(&path).unwrap();
-    let open = |row: &[usize], surplus| {
-        NpyWriter::<i32, _>::append_or_create_with(&path, row, surplus, &WriteOptions::new())
-    };
-    let error = open(&[3], UncommittedRows::Discard).unwrap_err();
+    let open =
+        |row: &[usize], surplus| WriteOptions::new().uncommitted(surplus).append_or_create::<i32>(&path, row);
+    let error = open(&[3], Uncommitted::Discard).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Rows(_), .. }), "{error}");
-    assert!(matches!(open(&[2], UncommittedRows::Refuse).unwrap_err().kind(), ErrorKind::Uncommitted { .. }));
+    assert!(matches!(open(&[2], Uncommitted::Refuse).unwrap_err().kind(), ErrorKind::Uncommitted { .. }));
     assert_eq!(fs::read(&path).unwrap(), before);
-    open(&[2], UncommittedRows::Recover).unwrap().finish().unwrap();
+    open(&[2], Uncommitted::Recover).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i32>>(&path).unwrap().nrows(), 4);
     // A new file has its header before anything is pushed.
     let new = folder.path().join("new.npy");
@@ -209,12 +205,14 @@ fn writer_in_a_callback_takes_no_second_lock() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u64])).unwrap();
-    replace_file_with(&path, &WriteOptions::new().in_place(true), |file| {
-        NpyWriter::<u64, _>::new(file, &[])?.push_and_finish(&arr1(&[2, 3]))?;
-        assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
-        Ok::<(), Error>(())
-    })
-    .unwrap();
+    WriteOptions::new()
+        .in_place(true)
+        .replace_file(&path, |file| {
+            NpyWriter::<u64, _>::new(file, &[])?.push_and_finish(&arr1(&[2, 3]))?;
+            assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
     assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[2, 3]));
     FileReplacement::open(&path)
         .unwrap()

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, Axis, Ix2, ShapeBuilder, SliceInfoElem, arr1, arr2, s};
 use ndarray_io::convert::Conversion;
-use ndarray_io::dask::{
-    NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
-};
+use ndarray_io::dask::{NpyStack, NpyStackWriter, convert_npy_to_stack, convert_stack_to_npy};
 use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
-use ndarray_io::npy::write_npy_with;
 use ndarray_io::object::{Object, Pickle};
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{ByteOrder, DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
 
 use crate::support::random::Random;
@@ -106,7 +104,7 @@ fn parts_of_mixed_orders_equal_whole_array() {
                     ndarray_io::header::Order::Fortran
                 };
                 let bytes = if bits & 2 == 0 { ByteOrder::Little } else { ByteOrder::Big };
-                write_npy_with(&path, &part, &WriteOptions::new().order(order).byte_order(bytes)).unwrap();
+                WriteOptions::new().order(order).byte_order(bytes).write_npy(&path, &part).unwrap();
             }
             let stack = NpyStack::open(folder.path()).unwrap();
             let dtype = stack.dtype().clone();
@@ -287,8 +285,8 @@ fn uncommitted_parts_are_ignored_by_readers() {
     let error = NpyStackWriter::append(&folder).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Uncommitted { parts: 1, .. }), "{error}");
     assert!(error.is_conflict() && folder.join("2.npy").exists());
-    let discard = UncommittedParts::Discard;
-    let mut writer = NpyStackWriter::append_with(&folder, discard, &WriteOptions::new()).unwrap();
+    let discard = Uncommitted::Discard;
+    let mut writer = WriteOptions::new().uncommitted(discard).append_stack(&folder).unwrap();
     assert!(!folder.join("2.npy").exists());
     assert_eq!(writer.lengths(), [1, 1]);
     writer.push(&row(3)).unwrap();
@@ -315,7 +313,7 @@ fn interrupted_parts_are_recovered_if_they_fit() {
     writer.push(&two).unwrap();
     drop(writer);
     let recover =
-        |options: &WriteOptions| NpyStackWriter::append_with(folder, UncommittedParts::Recover, options);
+        |options: &WriteOptions| options.clone().uncommitted(Uncommitted::Recover).append_stack(folder);
     let writer = recover(&WriteOptions::new().sync(true)).unwrap();
     assert_eq!(writer.lengths(), [2, 2, 1, 2, 1]);
     drop(writer);
@@ -357,8 +355,8 @@ fn parts_left_by_another_writer_are_not_overwritten() {
         matches!(error.kind(), ErrorKind::ArrayChanged { .. }) && error.to_string().contains("4.npy"),
         "{error}"
     );
-    let recover = UncommittedParts::Recover;
-    NpyStackWriter::append_with(folder, recover, &WriteOptions::new()).unwrap().finish().unwrap();
+    let recover = Uncommitted::Recover;
+    WriteOptions::new().uncommitted(recover).append_stack(folder).unwrap().finish().unwrap();
     let all: DynArray = NpyStack::open(folder).unwrap().read().unwrap();
     assert!(equal(&all.slice(s![7..9]).unwrap(), &other_part));
 }
@@ -570,14 +568,14 @@ fn write_options_apply_to_stack_parts() {
     let made = folder.path().join("made");
     let options = WriteOptions::new().in_place(true).version(ndarray_io::npy::Version::V2);
     let records: ndarray_io::DType = "[('a', '>i4'), ('b', '>f8')]".parse().unwrap();
-    let mut writer = NpyStackWriter::create_with(&made, &records, &[], 0, &options).unwrap();
+    let mut writer = options.create_stack(&made, &records, &[], 0).unwrap();
     let (_, whole) = dask_stack("records");
     let native =
         whole.cast_to(&records.with_byte_order(ByteOrder::Little), ndarray_io::Casting::Safe).unwrap();
     writer.push(&native).unwrap();
     writer.finish().unwrap(); // `info` is replaced, even with `in_place`
     let part = NpyFile::open(made.join("0.npy")).unwrap();
-    assert_eq!((part.dtype(), part.version()), (&records, ndarray_io::npy::Version::V2));
+    assert_eq!((part.dtype(), part.npy_header().unwrap().version), (&records, ndarray_io::npy::Version::V2));
     assert_eq!(NpyStack::open(&made).unwrap().shape(), [2]);
 }
 
@@ -602,6 +600,7 @@ fn cancelled_stack_with_unremovable_part_keeps_info() {
 }
 
 /// Files say that numbers of `ml_dtypes` are raw bytes; which they are is an option for stacks, too.
+#[cfg(feature = "narrow")]
 #[test]
 fn raw_bytes_option_reads_stack_as_narrow_numbers() {
     use ndarray_io::Casting;
@@ -617,7 +616,7 @@ fn raw_bytes_option_reads_stack_as_narrow_numbers() {
     let stack = NpyStack::open(&path).unwrap();
     assert_eq!(stack.dtype().to_string(), "'|V1'");
     let options = ReadOptions::new().raw_bytes_are(Narrow::Float8E5M2);
-    let stack = NpyStack::open_with(&path, &options).unwrap();
+    let stack = options.open_stack(&path).unwrap();
     assert_eq!(stack.dtype().to_string(), "'float8_e5m2'");
     let read = stack.as_file().slice_any(s![2..5]).unwrap();
     assert_eq!(read.cast::<f32, ndarray::Ix1>(Casting::Safe).unwrap(), arr1(&[3.0, 1.0, -2.5]));
@@ -627,7 +626,7 @@ fn raw_bytes_option_reads_stack_as_narrow_numbers() {
         [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), &[0x3C, 0xC1]];
     fs::remove_file(path.join("info")).unwrap();
     fs::write(path.join("2.npy"), file.concat()).unwrap();
-    let stack = NpyStack::open_with(&path, &options).unwrap();
+    let stack = options.open_stack(&path).unwrap();
     let read: ndarray::Array1<Float8E5M2> = stack.as_file().slice(s![3..]).unwrap();
     assert_eq!(read.mapv(f32::from), arr1(&[1.0, -2.5, 3.0, 1.0, -2.5]));
 }

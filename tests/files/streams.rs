@@ -4,11 +4,10 @@
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, arr1, s};
+use ndarray_io::ReadOptions;
 use ndarray_io::header::Order;
-use ndarray_io::ra::{RaReader, WriteRaExt};
-use ndarray_io::{
-    DynArray, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, Result, WriteNpyExt, WriteOptions,
-};
+use ndarray_io::ra::WriteRaExt;
+use ndarray_io::{DynArray, NpyReader, NpyWriter, ReadNpyExt, Result, WriteNpyExt, WriteOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
@@ -99,12 +98,12 @@ const NPY_READS: &[(&str, Operation)] = &[
     ("read", |file| Ok(format!("{:?}", Array2::<f64>::read_npy(file)?))),
     ("cast", |file| {
         let options = ndarray_io::ReadOptions::new().casting(ndarray_io::Casting::Unsafe);
-        Ok(format!("{:?}", Array2::<i16>::read_npy_with(file, &options)?))
+        Ok(format!("{:?}", options.read_from::<Array2<i16>>(file)?))
     }),
     ("any", |file| Ok(DynArray::read_npy(file)?.to_string())),
     ("into", |file| {
         let mut into = Array2::<f64>::zeros((40, 60));
-        into.slice_mut(s![.., ..;2]).read_npy_into(file)?;
+        ReadOptions::new().read_into(file, &mut into.slice_mut(s![.., ..;2]))?;
         Ok(format!("{into:?}"))
     }),
     ("in a row", |file| {
@@ -128,7 +127,7 @@ const NPY_READS: &[(&str, Operation)] = &[
 ];
 
 const RA_READS: &[(&str, Operation)] = &[("ra", |file| {
-    let mut reader = RaReader::new(file)?;
+    let mut reader = ndarray_io::ReadOptions::new().ra_reader(file)?;
     let array: Array2<f64> = reader.read()?;
     Ok(format!("{array:?} {:?}", reader.trailing()?))
 })];
@@ -138,7 +137,7 @@ const WRITES: &[(&str, Operation)] = &[
     ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
     ("write swapped", |file| {
         let options = WriteOptions::new().byte_order(ndarray_io::ByteOrder::Big).order(Order::Fortran);
-        array().write_npy_with(file, &options).map(|()| String::new())
+        options.write_to(file, &array()).map(|()| String::new())
     }),
     ("write ra", |file| array().write_ra(file).map(|()| String::new())),
     ("rows", |file| {

@@ -7,7 +7,6 @@ use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
 use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::element::Void;
 use ndarray_io::header::{Extent, Order};
-use ndarray_io::npy::write_npy_with;
 use ndarray_io::{ByteOrder, Casting, DType, ReadableElement, WritableElement, WriteOptions, read_npy};
 
 /// A pseudorandom number generator.
@@ -71,7 +70,7 @@ fn check_conversions<A>(
             make(count)
         });
         let path = folder.path().join(format!("{from}-{}.npy", numbers.below(1 << 30)));
-        write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
+        WriteOptions::new().order(order).write_npy(&path, &array).unwrap();
         (array, path)
     };
     let (one, path) = array(&shape, numbers);
@@ -138,7 +137,7 @@ fn order_and_dtype_conversion_equals_in_memory_result() {
             count as i16
         });
         let source = WriteOptions::new().order(numbers.order()).byte_order(ByteOrder::Big);
-        write_npy_with(&from, &array, &source).unwrap();
+        source.write_npy(&from, &array).unwrap();
         let (order, size) = (numbers.order(), [4, 8][numbers.below(2)]);
         let dtype = DType::from(Scalar::new(Kind::Float, size, ByteOrder::Big).unwrap());
         let conversion =
@@ -147,12 +146,8 @@ fn order_and_dtype_conversion_equals_in_memory_result() {
         let mut bytes = Vec::new();
         let options = WriteOptions::new().order(order).byte_order(ByteOrder::Big);
         match size {
-            4 => {
-                ndarray_io::WriteNpyExt::write_npy_with(&array.mapv(f32::from), &mut bytes, &options).unwrap()
-            }
-            _ => {
-                ndarray_io::WriteNpyExt::write_npy_with(&array.mapv(f64::from), &mut bytes, &options).unwrap()
-            }
+            4 => options.write_to(&mut bytes, &array.mapv(f32::from)).unwrap(),
+            _ => options.write_to(&mut bytes, &array.mapv(f64::from)).unwrap(),
         }
         assert!(std::fs::read(&to).unwrap() == bytes, "{shape:?} {order:?}");
     }
@@ -165,7 +160,7 @@ fn inconvertible_element_is_reported_by_index() {
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let mut texts = ArrayD::from_elem(IxDyn(&[40, 30]), "1".to_owned());
     texts[[17, 5]] = "one".into();
-    write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&from, &texts).unwrap();
     let dtype = DType::from(Scalar::new(Kind::Int, 4, ByteOrder::NATIVE).unwrap());
     for order in [Order::C, Order::Fortran] {
         for memory in [1, 500, 1 << 20] {
@@ -191,7 +186,7 @@ fn conversion_to_pipe_equals_conversion_to_file() {
         let count: usize = shape.iter().product();
         let array = ArrayD::from_shape_vec(shape.clone(), (0..count as u32).collect()).unwrap();
         let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
-        write_npy_with(&from, &array, &WriteOptions::new().order(numbers.order())).unwrap();
+        WriteOptions::new().order(numbers.order()).write_npy(&from, &array).unwrap();
         let (order, axis, memory) = (numbers.order(), numbers.below(shape.len()), numbers.memory_budget());
         let conversion = || Conversion::new().order(order).memory(memory);
         concatenate_npy(&[&from, &from], &to, axis, conversion()).unwrap();
@@ -220,7 +215,7 @@ fn disallowed_cast_of_empty_array_is_refused() {
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let convert = |dtype: DType, casting| convert_npy(&from, &to, Conversion::new().dtype(dtype, casting));
     for len in [0, 1] {
-        write_npy_with(&from, &ndarray::Array1::<f64>::zeros(len), &WriteOptions::new()).unwrap();
+        WriteOptions::new().write_npy(&from, &ndarray::Array1::<f64>::zeros(len)).unwrap();
         assert!(convert(scalar_dtype(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
         assert!(convert(scalar_dtype(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
         assert!(!to.exists());
@@ -229,7 +224,7 @@ fn disallowed_cast_of_empty_array_is_refused() {
     convert(scalar_dtype(Kind::Text, 0), Casting::SameKind).unwrap();
     assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'<U32'");
     let texts = ndarray::arr1(&["abc".to_owned()]);
-    write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&from, &texts).unwrap();
     convert(scalar_dtype(Kind::Bytes, 0), Casting::Unsafe).unwrap();
     assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'|S3'");
 }
@@ -270,11 +265,11 @@ fn uncommitted_rows_of_target_input_are_kept() {
     use std::io::Write;
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("log.npy");
-    write_npy_with(&path, &ndarray::arr1(&[1u8, 2]), &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&path, &ndarray::arr1(&[1u8, 2])).unwrap();
     std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&[3]).unwrap();
     let old = std::fs::read(&path).unwrap();
     let other = folder.path().join("other.npy");
-    write_npy_with(&other, &ndarray::arr1(&[0u8]), &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&other, &ndarray::arr1(&[0u8])).unwrap();
     let mut many = vec![&other; 300];
     many.push(&path);
     for error in [
@@ -297,7 +292,7 @@ fn uncommitted_rows_of_target_input_are_kept() {
 fn truncated_input_is_named_in_error() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
-    write_npy_with(&from, &ndarray::Array1::<u8>::zeros(1 << 20), &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&from, &ndarray::Array1::<u8>::zeros(1 << 20)).unwrap();
     let conversion = Conversion::new().memory(1000).progress(|_, _| {
         let file = std::fs::OpenOptions::new().write(true).open(&from).unwrap();
         file.set_len(5000).unwrap();
@@ -309,6 +304,6 @@ fn truncated_input_is_named_in_error() {
 
     let error = concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err();
     assert!(error.is_format() || error.is_usage());
-    write_npy_with(&from, &ndarray::Array1::<u8>::zeros(3), &WriteOptions::new()).unwrap();
+    WriteOptions::new().write_npy(&from, &ndarray::Array1::<u8>::zeros(3)).unwrap();
     assert!(concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err().is_usage());
 }

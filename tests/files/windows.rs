@@ -6,7 +6,6 @@ use std::os::windows::ffi::OsStrExt;
 use std::path::Path;
 
 use ndarray::{Array1, arr1};
-use ndarray_io::npy::write_npy_with;
 use ndarray_io::{WriteOptions, read_npy, write_npy, write_npz};
 use windows_sys::Win32::Security::Authorization::ConvertStringSecurityDescriptorToSecurityDescriptorW;
 use windows_sys::Win32::Security::{
@@ -57,7 +56,7 @@ fn set_access_list(path: &Path, words: &str) {
 fn device_names_are_written_not_replaced() {
     for name in ["NUL", "nul", r"\\.\NUL"] {
         write_npy(name, &arr1(&[1u8])).unwrap();
-        write_npy_with(name, &arr1(&[1u8]), &WriteOptions::new().sync(true)).unwrap();
+        WriteOptions::new().sync(true).write_npy(name, &arr1(&[1u8])).unwrap();
         write_npz(name, &[("a", &arr1(&[1u8]))]).unwrap();
         assert_eq!(fs::read(name).unwrap(), b"", "{name} is still the device");
     }

@@ -4,12 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
-use ndarray_io::error::{ErrorKind, Help, WantedShape};
-use ndarray_io::file::{UncommittedRows, grow_header};
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
+use ndarray_io::options::Uncommitted;
 use ndarray_io::{
     ByteOrder, DType, DynArray, DynView, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement,
-    WriteNpyExt, WriteOptions, read_npy, write_npy,
+    WriteOptions, read_npy, write_npy,
 };
 
 use crate::support::manifest::{self, assert_equals_numpys, with_type};
@@ -32,11 +32,11 @@ fn files_written_in_pieces_equal_numpys() {
         let flat = FlatArray::<A>::read_npy(&case.bytes[..]).unwrap();
         assert_eq!((flat.order(), flat.shape()), (order, array.shape()));
         let mut whole = Vec::new();
-        flat.write_npy_with(&mut whole, &WriteOptions::new().byte_order(byte_order)).unwrap();
+        WriteOptions::new().byte_order(byte_order).write_to(&mut whole, &flat).unwrap();
         assert_eq!(whole.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{}", case.id);
         let mut whole = Vec::new();
         let shape = array.raw_dim().set_f(is_fortran);
-        let mut writer = NpyWriter::<A, _>::with_shape_with(&mut whole, shape, &options).unwrap();
+        let mut writer = options.writer_of_shape::<A, _>(&mut whole, shape).unwrap();
         let items: Vec<A> =
             if is_fortran { array.t().iter().cloned().collect() } else { array.iter().cloned().collect() };
         writer.extend(items.clone()).unwrap();
@@ -52,7 +52,7 @@ fn files_written_in_pieces_equal_numpys() {
         for split in [0, 1, array.len_of(axis) / 2, array.len_of(axis)] {
             let split = split.min(array.len_of(axis));
             let (head, tail) = array.view().split_at(axis, split);
-            let mut writer = NpyWriter::<A, _>::new_with(Cursor::new(Vec::new()), &row, &options).unwrap();
+            let mut writer = options.writer::<A, _>(Cursor::new(Vec::new()), &row).unwrap();
             writer.push(&head).unwrap();
             writer.checkpoint().unwrap();
             tail.axis_iter(axis).for_each(|row| writer.push(&row).unwrap());
@@ -66,8 +66,7 @@ fn files_written_in_pieces_equal_numpys() {
 
             // The tail is appended to a file with the head.
             let file = crate::support::ClosedTempFile::new();
-            let mut writer =
-                NpyWriter::<A, _>::new_with(File::create(file.path()).unwrap(), &row, &options).unwrap();
+            let mut writer = options.writer::<A, _>(File::create(file.path()).unwrap(), &row).unwrap();
             writer.push(&head).unwrap();
             writer.finish().unwrap();
             let appender = NpyWriter::<A, _>::append(file.path()).unwrap();
@@ -132,8 +131,12 @@ fn files_of_rows_of_any_dtype_equal_numpys() {
             DynView::new(bytes, 0, array.dtype().clone(), dims, &strides).unwrap()
         };
         let open = || {
-            let (surplus, options) = (UncommittedRows::Refuse, WriteOptions::new());
-            NpyWriter::append_or_create_dyn(file.path(), array.dtype(), row, surplus, &options).unwrap()
+            let (surplus, options) = (Uncommitted::Refuse, WriteOptions::new());
+            options
+                .clone()
+                .uncommitted(surplus)
+                .append_or_create_dyn(file.path(), array.dtype(), row)
+                .unwrap()
         };
         fs::remove_file(file.path()).unwrap();
         let mut writer = open();
@@ -156,7 +159,7 @@ fn rows_of_another_dtype_or_shape_are_refused() {
     let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr2(&[[1_i16, 2], [3, 4]]).reversed_axes()).unwrap(); // in Fortran order
     let options = WriteOptions::new();
-    let mut writer = NpyWriter::append_dyn(file.path(), UncommittedRows::Refuse, &options).unwrap();
+    let mut writer = options.append_dyn(file.path()).unwrap();
     let view = |code: &str, shape: &[usize]| {
         DynView::new(&[5, 0, 6, 0], 0, code.parse().unwrap(), shape.to_vec(), &[2][..shape.len()]).unwrap()
     };
@@ -170,21 +173,9 @@ fn rows_of_another_dtype_or_shape_are_refused() {
     writer.push_dyn(&view("<i2", &[2])).unwrap(); // a column: the last axis grows
     writer.finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap(), arr2(&[[1, 3, 5], [2, 4, 6]]));
-    let wrong = NpyWriter::append_or_create_dyn(
-        file.path(),
-        &"<i4".parse().unwrap(),
-        &[2],
-        UncommittedRows::Refuse,
-        &options,
-    );
+    let wrong = options.append_or_create_dyn(file.path(), &"<i4".parse().unwrap(), &[2]);
     assert!(matches!(wrong.unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
-    let objects = NpyWriter::append_or_create_dyn(
-        "not made.npy",
-        &DType::Object,
-        &[2],
-        UncommittedRows::Refuse,
-        &options,
-    );
+    let objects = options.append_or_create_dyn("not made.npy", &DType::Object, &[2]);
     assert!(matches!(objects.unwrap_err().kind(), ErrorKind::BadOption { .. }));
 }
 
@@ -235,7 +226,7 @@ fn text_needs_a_width_and_is_not_truncated() {
     let file = crate::support::ClosedTempFile::new();
     let names = arr1(&["Ada".to_owned(), "Grace".into()]);
     let little = WriteOptions::new().byte_order(ByteOrder::Little);
-    ndarray_io::npy::write_npy_with(file.path(), &names, &little).unwrap();
+    little.write_npy(file.path(), &names).unwrap();
     let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
     writer.extend(["Émile".to_owned()]).unwrap();
     let error = writer.extend(["a".to_owned(), "Katherine".to_owned()]).unwrap_err();
@@ -250,12 +241,7 @@ fn append_requires_element_type_of_file() {
     let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
     assert!(NpyWriter::<i32, _>::append(file.path()).unwrap_err().is_mismatch());
-    ndarray_io::npy::write_npy_with(
-        file.path(),
-        &arr2(&[[1i16, 2]]),
-        &WriteOptions::new().byte_order(ByteOrder::Big),
-    )
-    .unwrap();
+    WriteOptions::new().byte_order(ByteOrder::Big).write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
     NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3i16, 4])).unwrap();
     assert_equals_numpys(&fs::read(file.path()).unwrap(), "big-appended");
     write_npy(file.path(), &arr0(1i16)).unwrap();
@@ -282,7 +268,7 @@ fn pushed_records_equal_numpys() {
         let events = Array1::from_shape_fn(1000, |index| Event { kind: index as u8, time: index as f64 });
         let file = crate::support::ClosedTempFile::new();
         let little = WriteOptions::new().byte_order(ByteOrder::Little);
-        let mut writer = NpyWriter::new_with(File::create(file.path()).unwrap(), &[], &little).unwrap();
+        let mut writer = little.writer(File::create(file.path()).unwrap(), &[]).unwrap();
         writer.push(&events.slice(s![..10])).unwrap();
         writer.extend(events.iter().skip(10).copied()).unwrap();
         writer.finish().unwrap();
@@ -296,13 +282,13 @@ fn second_array_is_neither_recovered_as_rows_nor_discarded() {
     let first = fs::read(manifest::testdata().join("number-lf8.npy")).unwrap();
     let second = fs::read(manifest::testdata().join("number-lf4.npy")).unwrap();
     let (file, both) = (crate::support::ClosedTempFile::new(), [first, second].concat());
-    for surplus in [UncommittedRows::Refuse, UncommittedRows::Recover, UncommittedRows::Discard] {
+    for surplus in [Uncommitted::Refuse, Uncommitted::Recover, Uncommitted::Discard] {
         fs::write(file.path(), &both).unwrap();
-        let options = WriteOptions::new().byte_order(ByteOrder::Little);
-        let error = NpyWriter::<f64, _>::append_with(file.path(), surplus, &options).unwrap_err();
-        assert_eq!(error.help(), Some(Help::ArrayFollows), "{error}");
-        let error = NpyWriter::<f64, _>::append_or_create_with(file.path(), &[], surplus, &options);
-        assert_eq!(error.unwrap_err().help(), Some(Help::ArrayFollows));
+        let options = WriteOptions::new();
+        let error = options.clone().uncommitted(surplus).append::<f64>(file.path()).unwrap_err();
+        assert_eq!(error.help().unwrap().id(), "array-follows", "{error}");
+        let error = options.clone().uncommitted(surplus).append_or_create::<f64>(file.path(), &[]);
+        assert_eq!(error.unwrap_err().help().unwrap().id(), "array-follows");
         assert_eq!(fs::read(file.path()).unwrap(), both);
     }
 }
@@ -314,13 +300,14 @@ fn rows_that_begin_as_an_array_does_are_recovered() {
     let file = crate::support::ClosedTempFile::new();
     for rows in [b"\x93NUMPY".to_vec(), b"\x93NUMPY\x01\x00\x04\x00abcdefg".to_vec()] {
         fs::write(file.path(), [&first[..], &rows].concat()).unwrap();
-        let before =
-            NpyWriter::<u8, _>::append_with(file.path(), UncommittedRows::Refuse, &WriteOptions::new());
+        let before = WriteOptions::new().append::<u8>(file.path());
         let error = before.unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::Uncommitted { rows: found, .. } if *found == rows.len() as u64)
         );
-        NpyWriter::<u8, _>::append_with(file.path(), UncommittedRows::Recover, &WriteOptions::new())
+        WriteOptions::new()
+            .uncommitted(Uncommitted::Recover)
+            .append::<u8>(file.path())
             .and_then(NpyWriter::finish)
             .unwrap();
         let read = Array1::<u8>::read_npy(fs::File::open(file.path()).unwrap()).unwrap();
@@ -357,7 +344,10 @@ fn interrupted_append_leaves_old_array_readable() {
             "nothing is changed"
         );
         let options = WriteOptions::new().sync(true);
-        NpyWriter::<u16, _>::append_with(file.path(), UncommittedRows::Recover, &options)
+        options
+            .clone()
+            .uncommitted(Uncommitted::Recover)
+            .append::<u16>(file.path())
             .unwrap()
             .finish()
             .unwrap();
@@ -366,7 +356,10 @@ fn interrupted_append_leaves_old_array_readable() {
         fs::write(file.path(), &before).unwrap();
         end.seek(SeekFrom::End(0)).unwrap();
         end.write_all(&[9; 9][..surplus]).unwrap();
-        NpyWriter::<u16, _>::append_with(file.path(), UncommittedRows::Discard, &options)
+        options
+            .clone()
+            .uncommitted(Uncommitted::Discard)
+            .append::<u16>(file.path())
             .unwrap()
             .finish()
             .unwrap();
@@ -404,10 +397,11 @@ fn header_without_padding_cannot_grow() {
     fs::write(file.path(), old).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::HeaderCannotGrow { .. }) && error.help() == Some(Help::GrowHeader),
+        matches!(error.kind(), ErrorKind::HeaderCannotGrow { .. })
+            && error.help().is_some_and(|help| help.id() == "grow-header"),
         "{error}"
     );
-    grow_header(file.path()).unwrap();
+    WriteOptions::new().grow_header(file.path()).unwrap();
     NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3u8])).unwrap();
     assert_equals_numpys(&fs::read(file.path()).unwrap(), "small-appended");
 }
@@ -482,9 +476,7 @@ fn synced_append_refuses_length_across_sectors() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let synced = WriteOptions::new().sync(true);
-    let append = |options: &WriteOptions| {
-        NpyWriter::<LongNameRecord, _>::append_with(&path, UncommittedRows::Refuse, options)
-    };
+    let append = |options: &WriteOptions| options.append::<LongNameRecord>(&path);
     write_npy(&path, &arr1(&[LongNameRecord { number: 1 }])).unwrap();
     let place = |bytes: &[u8]| bytes.windows(10).position(|part| part == b"'shape': (").unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()) + 10, 511, "NumPy's place for the digit");
@@ -496,7 +488,7 @@ fn synced_append_refuses_length_across_sectors() {
     );
     append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[LongNameRecord { number: 2 }])).unwrap();
 
-    grow_header(&path).unwrap();
+    WriteOptions::new().grow_header(&path).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);
     append(&synced).unwrap().push_and_finish(&arr1(&[LongNameRecord { number: 3 }])).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);
@@ -505,6 +497,7 @@ fn synced_append_refuses_length_across_sectors() {
 }
 
 /// Numbers of `ml_dtypes` extend files of raw bytes, and those that say which numbers they are, if they are the same.
+#[cfg(feature = "narrow")]
 #[test]
 fn narrow_numbers_extend_files_of_the_same_type() {
     use ndarray_io::narrow::{Float8E4M3Fn, Float8E5M2};

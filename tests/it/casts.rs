@@ -6,8 +6,7 @@ use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Voi
 use ndarray_io::error::ErrorKind;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
-    Casting, DType, DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, WritableElement,
-    WriteNpyExt,
+    Casting, DType, DynArray, ReadNpyExt, ReadOptions, ReadableElement, WritableElement, WriteNpyExt,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -138,7 +137,7 @@ fn compare_typed<T: ReadableElement + WritableElement + Clone>(found: &DynArray)
     let wanted = DType::of::<T>().unwrap();
     let mut made = 0;
     for casting in CASTINGS {
-        let typed = Array1::<T>::read_npy_with(&file[..], &ReadOptions::new().casting(casting));
+        let typed = ReadOptions::new().casting(casting).read_from::<Array1<T>>(&file[..]);
         let cast = found.cast_to(&wanted, casting).and_then(|cast| Ok(cast.into_array::<T, Ix1>()?));
         let what = format!("{} as {wanted}, {casting:?}", found.dtype());
         match (typed, cast) {
@@ -164,8 +163,8 @@ fn compare_text(found: &DynArray) -> usize {
     let mut made = 0;
     for casting in CASTINGS {
         let options = ReadOptions::new().casting(casting);
-        let texts = Array1::<String>::read_npy_with(&file[..], &options);
-        let strings = Array1::<Vec<u8>>::read_npy_with(&file[..], &options);
+        let texts = options.read_from::<Array1<String>>(&file[..]);
+        let strings = options.read_from::<Array1<Vec<u8>>>(&file[..]);
         let cast = |dtype: &str| found.cast_to(&dtype.parse().unwrap(), Casting::Unsafe);
         if let Ok(texts) = texts {
             assert_eq!(
@@ -254,7 +253,7 @@ fn long_double_casts_equal_reference_values() {
         let error = found.cast_to(wanted.dtype(), Casting::Unsafe).unwrap_err();
         assert!(error.is_mismatch() && error.help().unwrap().to_string().contains("long_double"), "{error}");
         let options = ReadOptions::new().casting(Casting::Unsafe).long_double(format);
-        let made = found.cast_to_with(wanted.dtype(), &options).unwrap();
+        let made = found.cast_to(wanted.dtype(), &options).unwrap();
         let wanted = bytes(&line[3]);
         let is_same = made.bytes() == wanted || are_equal_but_for_nan(&made, &wanted);
         assert!(is_same, "{from} as {to}: {made}\nand {} by NumPy", array(to, &wanted));
@@ -264,7 +263,7 @@ fn long_double_casts_equal_reference_values() {
     // As quads and back.
     let doubles = ndarray::arr1(&[0.0, -0.0, 1.5, -0.1, 5e-324, f64::MAX, f64::INFINITY, 2f64.powi(-1030)]);
     let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::Quad);
-    let long = DynArray::new(&doubles).unwrap().cast_to_with(&"<f16".parse().unwrap(), &options).unwrap();
+    let long = DynArray::new(&doubles).unwrap().cast_to(&"<f16".parse().unwrap(), &options).unwrap();
     let quads = long.clone().into_array::<LongDouble, Ix1>().unwrap();
     assert!(
         quads
@@ -274,8 +273,8 @@ fn long_double_casts_equal_reference_values() {
     );
     let mut file = Vec::new();
     long.write_npy(&mut file).unwrap();
-    assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap(), doubles);
-    assert!(Array1::<f64>::read_npy_with(&file[..], &options.casting(Casting::Safe)).is_err());
+    assert_eq!(options.read_from::<Array1<f64>>(&file[..]).unwrap(), doubles);
+    assert!(options.casting(Casting::Safe).read_from::<Array1<f64>>(&file[..]).is_err());
 }
 
 /// Formats the text of a number as NumPy's `format_float_scientific` does.
@@ -349,14 +348,14 @@ fn f12_and_double_double_long_doubles_are_converted() {
             let found = array("<f16", bytes.as_flattened());
             let look = DisplayOptions::new().long_double(LongDoubleFormat::DoubleDouble);
             assert_eq!(found.display_with(&look).to_string(), format!("[{text}]"));
-            assert_eq!(found.cast_with::<f64, Ix1>(&options).unwrap(), ndarray::arr1(&[double]));
+            assert_eq!(found.cast::<f64, Ix1>(&options).unwrap(), ndarray::arr1(&[double]));
         }
     }
     let integer = DynArray::new(&ndarray::arr1(&[(1i64 << 53) + 1])).unwrap();
     for (to, of) in [("<f16", f64::to_le_bytes as fn(f64) -> [u8; 8]), (">f16", f64::to_be_bytes)] {
-        let made = integer.cast_to_with(&to.parse().unwrap(), &options).unwrap();
+        let made = integer.cast_to(&to.parse().unwrap(), &options).unwrap();
         assert_eq!(made.bytes(), [of(2f64.powi(53)), of(1.0)].as_flattened());
-        assert_eq!(made.cast_with::<i64, Ix1>(&options).unwrap(), ndarray::arr1(&[(1i64 << 53) + 1]));
+        assert_eq!(made.cast::<i64, Ix1>(&options).unwrap(), ndarray::arr1(&[(1i64 << 53) + 1]));
     }
 }
 
@@ -391,9 +390,9 @@ fn long_doubles_keep_their_bits() {
     for format in [LongDoubleFormat::X87, LongDoubleFormat::Quad] {
         let options = ReadOptions::new().long_double(format).casting(Casting::SameKind);
         for (from, to) in [("<f16", "<c32"), ("<f16", ">c32")] {
-            let wide = array(from, &file).cast_to_with(&to.parse().unwrap(), &options).unwrap();
+            let wide = array(from, &file).cast_to(&to.parse().unwrap(), &options).unwrap();
             let options = options.clone().casting(Casting::Unsafe);
-            assert_eq!(wide.cast_to_with(&from.parse().unwrap(), &options).unwrap().bytes(), file);
+            assert_eq!(wide.cast_to(&from.parse().unwrap(), &options).unwrap().bytes(), file);
         }
     }
 }
@@ -420,10 +419,10 @@ fn converted_elements_replace_old_ones() {
     {
         let options = ReadOptions::new().casting(Casting::Unsafe).long_double(LongDoubleFormat::X87);
         let mut array = Array1::from_elem(4, old.clone());
-        array.slice_mut(ndarray::s![..2]).read_npy_into_with(file, &options).unwrap();
+        options.read_into(file, &mut array.slice_mut(ndarray::s![..2])).unwrap();
         assert_eq!(array.to_vec(), [&wanted[..], &[old.clone(), old.clone()]].concat());
         let mut array = Array1::from_elem(4, old.clone());
-        array.slice_mut(ndarray::s![..;2]).read_npy_into_with(file, &options).unwrap();
+        options.read_into(file, &mut array.slice_mut(ndarray::s![..;2])).unwrap();
         assert_eq!(array.to_vec(), [wanted[0].clone(), old.clone(), wanted[1].clone(), old]);
     }
     let (mut numbers, mut halves) = (Vec::new(), Vec::new());
@@ -457,7 +456,7 @@ fn empty_items_are_limited_in_existing_arrays() {
     let mut array = Array1::from_elem(2 * len, Datetime64::<units::Second>::default());
     for step in [1, 2] {
         let mut part = array.slice_mut(ndarray::s![..len * step; step]);
-        let error = part.read_npy_into_with(&head[..], &options).unwrap_err();
+        let error = options.read_into(&head[..], &mut part).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
     }
 }

@@ -91,8 +91,8 @@ fn dynamic_array_is_written_in_requested_byte_order() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
         let (mut typed, mut dynamic) = (Vec::new(), Vec::new());
-        array.write_npy_with(&mut typed, &options).unwrap();
-        DynArray::new(&array).unwrap().write_npy_with(&mut dynamic, &options).unwrap();
+        options.write_to(&mut typed, &array).unwrap();
+        options.write_to(&mut dynamic, &DynArray::new(&array).unwrap()).unwrap();
         assert_eq!(dynamic, typed);
     }
 }
@@ -137,7 +137,7 @@ fn dynamic_array_is_written_in_requested_order() {
     let array = DynArray::new(&arr2(&[[1u16, 2, 3], [4, 5, 6]])).unwrap();
     for (order, elements) in [(Order::C, [1, 2, 3, 4, 5, 6]), (Order::Fortran, [1, 4, 2, 5, 3, 6])] {
         let mut file = Vec::new();
-        array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+        WriteOptions::new().order(order).write_to(&mut file, &array).unwrap();
         assert!(file.ends_with(&elements.map(u16::to_ne_bytes).concat()));
         assert_eq!(DynArray::read_npy(&file[..]).unwrap().order(), order);
     }
@@ -193,7 +193,7 @@ fn file_preview_equals_array_display() {
         let len: usize = shape.iter().product();
         let array = ndarray::Array::from_iter(0..len as i32).into_shape_with_order(shape).unwrap();
         for order in [Order::C, Order::Fortran] {
-            ndarray_io::npy::write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
+            WriteOptions::new().order(order).write_npy(&path, &array).unwrap();
             let shown = ndarray_io::NpyFile::open(&path).unwrap().preview().unwrap();
             assert_eq!(shown, read_npy::<_, DynArray>(&path).unwrap().to_string(), "{shape:?} {order:?}");
         }

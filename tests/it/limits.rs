@@ -8,11 +8,7 @@ use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewMut1, IxDyn};
 use ndarray_io::bytes::{InMemory, LocalFolder};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::object::Pickle;
-use ndarray_io::ra::{ViewMutRaExt, ViewRaExt};
-use ndarray_io::{
-    DynArray, FlatView, Limits, NpyFile, NpyMmap, NpyMmapMut, NpyReader, NpzFile, NpzMmap, NpzReader,
-    NpzWriter, ReadNpyExt, ReadOptions, Result, ViewMutNpyExt, ViewNpyExt, npy, ra, scan,
-};
+use ndarray_io::{DynArray, FlatView, Limits, NpyFile, NpzFile, NpzWriter, ReadOptions, Result, ra, scan};
 
 use crate::support::routes::Aligned;
 
@@ -51,7 +47,7 @@ impl Files {
     }
 }
 
-/// A function, by file and name; the limits that it has with a file; and how it is called.
+/// A verb of the options, or a function with options, by file and name; the limits that it has with a file; and how it is called.
 type Route = (&'static str, &'static [&'static str], fn(&Files, &ReadOptions) -> Result<()>);
 
 const NUMBERS: &[&str] = &["header", "payload"];
@@ -61,31 +57,40 @@ const PICKLES: &[&str] = &["payload", "objects", "object_height"];
 const DATA: &[&str] = &["payload"];
 
 const ROUTES: &[Route] = &[
-    ("array/read.rs: read_npy_with", NUMBERS, |files, options| {
-        ArrayD::<f64>::read_npy_with(&files.bytes("a.npy")[..], options).map(drop)
+    ("ReadOptions::read_from", NUMBERS, |files, options| {
+        options.read_from::<ArrayD<f64>>(&files.bytes("a.npy")[..]).map(drop)
     }),
-    ("array/read.rs: read_npy_with", OBJECTS, |files, options| {
-        DynArray::read_npy_with(&files.bytes("objects.npy")[..], options).map(drop)
+    ("ReadOptions::read_from", OBJECTS, |files, options| {
+        options.read_from::<DynArray>(&files.bytes("objects.npy")[..]).map(drop)
     }),
-    ("array/view.rs: view_npy_with", NUMBERS, |files, options| {
-        ArrayView1::<f64>::view_npy_with(&Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    ("ReadOptions::read_into", NUMBERS, |files, options| {
+        options.read_into(&files.bytes("a.npy")[..], &mut Array1::<f64>::zeros(1000))
     }),
-    ("array/view.rs: view_mut_npy_with", NUMBERS, |files, options| {
-        ArrayViewMut1::<f64>::view_mut_npy_with(&mut Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    ("ReadOptions::read_ra_from", DATA, |files, options| {
+        options.read_ra_from::<ArrayD<f64>>(&files.bytes("a.ra")[..]).map(drop)
     }),
-    ("array/flat.rs: view_npy_with", NUMBERS, |files, options| {
-        FlatView::<f64>::view_npy_with(&Aligned::new(&files.bytes("a.npy")), options).map(drop)
+    ("ReadOptions::ra_reader", DATA, |files, options| {
+        options.ra_reader(&files.bytes("a.ra")[..])?.read::<DynArray>().map(drop)
     }),
-    ("array/flat.rs: view_ra_with", DATA, |files, options| {
-        FlatView::<f64>::view_ra_with(&Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    ("ReadOptions::view_npy", NUMBERS, |files, options| {
+        options.view_npy::<ArrayView1<f64>>(&Aligned::new(&files.bytes("a.npy"))).map(drop)
     }),
-    ("array/ra.rs: view_ra_with", DATA, |files, options| {
-        ArrayView1::<f64>::view_ra_with(&Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    ("ReadOptions::view_mut_npy", NUMBERS, |files, options| {
+        options.view_mut_npy::<ArrayViewMut1<f64>>(&mut Aligned::new(&files.bytes("a.npy"))).map(drop)
     }),
-    ("array/ra.rs: view_mut_ra_with", DATA, |files, options| {
-        ArrayViewMut1::<f64>::view_mut_ra_with(&mut Aligned::new(&files.bytes("a.ra")), options).map(drop)
+    ("ReadOptions::view_npy", NUMBERS, |files, options| {
+        options.view_npy::<FlatView<f64>>(&Aligned::new(&files.bytes("a.npy"))).map(drop)
     }),
-    ("dask/mod.rs: open_with", OBJECTS, |_, options| all_of_parts(NpyStack::open_with(PARTS, options)?)),
+    ("ReadOptions::view_ra", DATA, |files, options| {
+        options.view_ra::<FlatView<f64>>(&Aligned::new(&files.bytes("a.ra"))).map(drop)
+    }),
+    ("ReadOptions::view_ra", DATA, |files, options| {
+        options.view_ra::<ArrayView1<f64>>(&Aligned::new(&files.bytes("a.ra"))).map(drop)
+    }),
+    ("ReadOptions::view_mut_ra", DATA, |files, options| {
+        options.view_mut_ra::<ArrayViewMut1<f64>>(&mut Aligned::new(&files.bytes("a.ra"))).map(drop)
+    }),
+    ("ReadOptions::open_stack", OBJECTS, |_, options| all_of_parts(options.open_stack(PARTS)?)),
     ("dask/mod.rs: from_folder", OBJECTS, |_, options| {
         all_of_parts(NpyStack::from_folder(LocalFolder(PARTS.into()), options)?)
     }),
@@ -99,52 +104,45 @@ const ROUTES: &[Route] = &[
     ("dynamic/object/joblib.rs: view_joblib", PICKLES, |files, options| {
         Pickle::view_joblib(files.bytes("p.pkl"), options).map(drop)
     }),
-    ("dynamic/object/pickle.rs: read_with", PICKLES, |files, options| {
-        Pickle::read_with(&files.bytes("p.pkl")[..], options).map(drop)
+    ("ReadOptions::read_pickle", PICKLES, |files, options| {
+        options.read_pickle(&files.bytes("p.pkl")[..]).map(drop)
     }),
     ("dynamic/object/pickle.rs: read_with_buffers", PICKLES, |files, options| {
         Pickle::read_with_buffers(&files.bytes("p.pkl")[..], &[[]; 0], options).map(drop)
     }),
-    ("dynamic/object/pickle.rs: from_bytes_with", PICKLES, |files, options| {
-        Pickle::from_bytes_with(&files.bytes("p.pkl"), options).map(drop)
+    ("ReadOptions::unpickle", PICKLES, |files, options| options.unpickle(&files.bytes("p.pkl")).map(drop)),
+    ("ReadOptions::reader", NUMBERS, |files, options| {
+        options.reader(&files.bytes("a.npy")[..])?.read::<DynArray>().map(drop)
     }),
-    ("io/reader.rs: new_with", NUMBERS, |files, options| {
-        NpyReader::new_with(&files.bytes("a.npy")[..], options)?.read::<DynArray>().map(drop)
+    ("ReadOptions::reader", NUMBERS, |files, options| {
+        options.reader(&files.bytes("a.npy")[..])?.read_bytes().map(drop)
     }),
-    ("io/reader.rs: new_with", NUMBERS, |files, options| {
-        NpyReader::new_with(&files.bytes("a.npy")[..], options)?.read_bytes().map(drop)
+    ("ReadOptions::reader", OBJECTS, |files, options| {
+        options.reader(&files.bytes("objects.npy")[..])?.read::<DynArray>().map(drop)
     }),
-    ("io/reader.rs: new_with", OBJECTS, |files, options| {
-        NpyReader::new_with(&files.bytes("objects.npy")[..], options)?.read::<DynArray>().map(drop)
-    }),
-    ("mmap.rs: open_with", NUMBERS, |files, options| {
+    ("ReadOptions::map", NUMBERS, |files, options| {
         // SAFETY: the file belongs to this test.
-        unsafe { NpyMmap::<f64, IxDyn>::open_with(files.path("a.npy"), options) }.map(drop)
+        unsafe { options.map::<f64, IxDyn>(files.path("a.npy")) }.map(drop)
     }),
-    ("mmap.rs: new_with", NUMBERS, |files, options| {
-        let file = File::open(files.path("a.npy")).unwrap();
+    ("ReadOptions::map_mut", NUMBERS, |files, options| {
         // SAFETY: the file belongs to this test.
-        unsafe { NpyMmap::<f64, IxDyn>::new_with(&file, options) }.map(drop)
+        unsafe { options.map_mut::<f64, IxDyn>(files.path("a.npy")) }.map(drop)
     }),
-    ("mmap/mutable.rs: open_with", NUMBERS, |files, options| {
+    ("ReadOptions::map_cow", NUMBERS, |files, options| {
         // SAFETY: the file belongs to this test.
-        unsafe { NpyMmapMut::<f64, IxDyn>::open_with(files.path("a.npy"), options) }.map(drop)
+        unsafe { options.map_cow::<f64, IxDyn>(files.path("a.npy")) }.map(drop)
     }),
-    ("mmap/mutable.rs: open_cow_with", NUMBERS, |files, options| {
-        // SAFETY: the file belongs to this test.
-        unsafe { NpyMmapMut::<f64, IxDyn>::open_cow_with(files.path("a.npy"), options) }.map(drop)
+    ("ReadOptions::open_npz", NUMBERS, |files, options| {
+        all_of_archive(options.open_npz(files.path("a.npz"))?)
     }),
-    ("npz/file.rs: open_with", NUMBERS, |files, options| {
-        all_of_archive(NpzFile::open_with(files.path("a.npz"), options)?)
+    ("ReadOptions::open_npz", OBJECTS, |files, options| {
+        all_of_archive(options.open_npz(files.path("objects.npz"))?)
     }),
-    ("npz/file.rs: open_with", OBJECTS, |files, options| {
-        all_of_archive(NpzFile::open_with(files.path("objects.npz"), options)?)
+    ("ReadOptions::open_npz_file", NUMBERS, |files, options| {
+        all_of_archive(options.open_npz_file(File::open(files.path("a.npz")).unwrap())?)
     }),
-    ("npz/file.rs: new_with", NUMBERS, |files, options| {
-        all_of_archive(NpzFile::new_with(File::open(files.path("a.npz")).unwrap(), options)?)
-    }),
-    ("npz/file.rs: from_source_with", NUMBERS, |files, options| {
-        all_of_archive(NpzFile::from_source_with(InMemory(files.bytes("a.npz")), options)?)
+    ("ReadOptions::open_npz_source", NUMBERS, |files, options| {
+        all_of_archive(options.open_npz_source(InMemory(files.bytes("a.npz")))?)
     }),
     ("npz/file.rs: salvage", NUMBERS, |files, options| {
         all_of_archive(NpzFile::salvage(InMemory(files.bytes("a.npz")), options)?)
@@ -152,45 +150,43 @@ const ROUTES: &[Route] = &[
     ("npz/file.rs: with_options", NUMBERS, |files, options| {
         all_of_archive(NpzFile::open(files.path("a.npz"))?.with_options(options))
     }),
-    ("npz/file.rs: read_npz_with", NUMBERS, |files, options| {
-        ndarray_io::npz::read_npz_with(files.path("a.npz"), options).map(drop)
-    }),
-    ("npz/map.rs: open_with", NUMBERS, |files, options| {
+    ("ReadOptions::read_npz", NUMBERS, |files, options| options.read_npz(files.path("a.npz")).map(drop)),
+    ("ReadOptions::map_npz", NUMBERS, |files, options| {
         // SAFETY: the file belongs to this test.
-        let archive = unsafe { NpzMmap::open_with(files.path("a.npz"), options)? };
+        let archive = unsafe { options.map_npz(files.path("a.npz"))? };
         archive.view::<f64, IxDyn>("a").map(drop)
     }),
-    ("npz/reader.rs: new_with", NUMBERS, |files, options| {
-        let mut archive = NpzReader::new_with(File::open(files.path("a.npz")).unwrap(), options)?;
+    ("ReadOptions::npz_reader", NUMBERS, |files, options| {
+        let mut archive = options.npz_reader(File::open(files.path("a.npz")).unwrap())?;
         archive.by_name::<ndarray::OwnedRepr<f64>, IxDyn>("a.npy").map(drop)
     }),
-    ("parts/file.rs: open_with", NUMBERS, |files, options| {
-        NpyFile::open_with(files.path("a.npy"), options)?.read::<DynArray>().map(drop)
+    ("ReadOptions::open", NUMBERS, |files, options| {
+        options.open(files.path("a.npy"))?.read::<DynArray>().map(drop)
     }),
-    ("parts/file.rs: open_with", DATA, |files, options| {
-        ra::RaFile::open_with(files.path("a.ra"), options)?.read::<DynArray>().map(drop)
+    ("ReadOptions::open", DATA, |files, options| {
+        options.open(files.path("a.ra"))?.read::<DynArray>().map(drop)
     }),
-    ("parts/file.rs: new_with", NUMBERS, |files, options| {
-        let file = NpyFile::new_with(File::open(files.path("a.npy")).unwrap(), options)?;
+    ("ReadOptions::open_file", NUMBERS, |files, options| {
+        let file = options.open_file(File::open(files.path("a.npy")).unwrap())?;
         file.slice_any(ndarray::s![..]).map(drop)
     }),
-    ("parts/file.rs: from_source_with", NUMBERS, |files, options| {
-        let file = NpyFile::from_source_with(InMemory(files.bytes("a.npy")), options)?;
+    ("ReadOptions::open_source", NUMBERS, |files, options| {
+        let file = options.open_source(InMemory(files.bytes("a.npy")))?;
         file.take::<Array1<f64>>(0, &Vec::from_iter(0..1000)).map(drop)
     }),
     ("parts/file.rs: with_options", DATA, |files, options| {
         NpyFile::open(files.path("a.npy"))?.with_options(options).read::<DynArray>().map(drop)
     }),
-    ("parts/file.rs: from_elements_with", DATA, |files, options| {
+    ("ReadOptions::open_elements", DATA, |files, options| {
         let header = ndarray_io::header::Header::new("<f8".parse()?, Default::default(), [1000].into())?;
         let source = std::sync::Arc::new(InMemory(files.bytes("a.npy")));
-        NpyFile::from_elements_with(source, 128, header, options)?.read::<DynArray>().map(drop)
+        options.open_elements(source, 128, header)?.read::<DynArray>().map(drop)
     }),
-    ("path/mod.rs: read_npy_with", NUMBERS, |files, options| {
-        npy::read_npy_with::<_, ArrayD<f64>>(files.path("a.npy"), options).map(drop)
+    ("ReadOptions::read_npy", NUMBERS, |files, options| {
+        options.read_npy::<ArrayD<f64>>(files.path("a.npy")).map(drop)
     }),
-    ("path/ra.rs: read_ra_with", DATA, |files, options| {
-        ra::read_ra_with::<_, ArrayD<f64>>(files.path("a.ra"), options).map(drop)
+    ("ReadOptions::read_ra", DATA, |files, options| {
+        options.read_ra::<ArrayD<f64>>(files.path("a.ra")).map(drop)
     }),
     // It says of each part that it could not look at why.
     ("scan/mod.rs: scan", &[], |files, options| {
@@ -200,8 +196,6 @@ const ROUTES: &[Route] = &[
 
 /// Functions whose options say how values convert; their input is in memory already.
 const WITHOUT_A_FILE: &[&str] = &[
-    "dynamic/convert.rs: cast_with",
-    "dynamic/convert.rs: cast_to_with",
     "elements/from_into.rs: read_plan_from",
     "elements/record/read.rs: read_plan",
     "elements/wrapped.rs: newtype_read_plan",
@@ -262,15 +256,20 @@ fn table_has_all_limits_and_all_functions_with_options() {
                 folders.push(path);
                 continue;
             }
-            let text = fs::read_to_string(&path)
-                .unwrap()
-                .replace("    fn read_npy_with<R", "pub fn read_npy_with<R");
-            let text = text.replace("    fn view", "pub fn view").replace("pub unsafe fn", "pub fn");
+            let text = fs::read_to_string(&path).unwrap().replace("pub unsafe fn", "pub fn");
+            let file = path.strip_prefix(&source).unwrap().display().to_string().replace('\\', "/");
+            if file != "options/read.rs" {
+                for verbs in text.split("\nimpl ReadOptions {").skip(1) {
+                    let verbs = verbs.split("\n}\n").next().unwrap();
+                    let names =
+                        verbs.split("    pub fn ").skip(1).filter_map(|verb| verb.split(['<', '(']).next());
+                    found.extend(names.map(|name| format!("ReadOptions::{name}")));
+                }
+            }
             for function in text.split("pub fn ").skip(1) {
                 let head = function.split(['{', ';']).next().unwrap();
                 if head.contains("options: &ReadOptions") {
                     let name = head.split(['<', '(']).next().unwrap();
-                    let file = path.strip_prefix(&source).unwrap().display().to_string().replace('\\', "/");
                     found.insert(format!("{file}: {name}"));
                 }
             }

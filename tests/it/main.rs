@@ -23,7 +23,7 @@ mod limits;
 mod mistakes;
 #[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
 mod names;
-#[cfg(feature = "py_literal")]
+#[cfg(all(feature = "py_literal", feature = "narrow"))]
 mod narrow;
 #[cfg(feature = "object")]
 mod object_values;
@@ -42,4 +42,6 @@ mod streams;
 mod strides;
 mod texts;
 mod values;
+#[cfg(feature = "full")]
+mod verbs;
 mod words;

@@ -18,8 +18,8 @@ macro_rules! names {
 
 names! {
     // Reading, writing and viewing.
-    ReadNpyExt ReadNpyIntoExt ViewMutNpyExt ViewNpyExt WriteNpyExt ReadArray WriteArray
-    create_new_npy read_npy write_npy write_zeroed_npy
+    ReadNpyExt ViewMutNpyExt ViewNpyExt WriteNpyExt ReadArray WriteArray
+    read_npy write_npy write_zeroed_npy
     NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
     NpzFile NpzMmap NpzMmapMut NpzReader NpzUpdate NpzWriter read_npz write_npz
     DynArray DynView FlatArray FlatView

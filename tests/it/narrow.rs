@@ -36,11 +36,11 @@ fn codes_have_the_values_of_ml_dtypes() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
         let (file, wanted) = (bytes(&line["file"]), doubles_from_hex(&line["values"]));
         let options = ReadOptions::new().raw_bytes_are(narrow);
-        let read = DynArray::read_npy_with(&file[..], &options).unwrap();
+        let read = options.read_from::<DynArray>(&file[..]).unwrap();
         assert_eq!(read.dtype().as_scalar().unwrap().kind(), Kind::Narrow(narrow));
         assert_eq!(read.dtype().to_string(), format!("'{}'", narrow.name()));
         let options = options.casting(Casting::Safe);
-        let converted: Array1<f64> = Array1::read_npy_with(&file[..], &options).unwrap();
+        let converted: Array1<f64> = options.read_from::<Array1<_>>(&file[..]).unwrap();
         assert!(converted.len() >= wanted.len() && !wanted.is_empty());
         let of_dtype = read.cast::<f64, Ix1>(Casting::Safe).unwrap();
         for ((number, other), wanted) in converted.iter().zip(&of_dtype).zip(&wanted) {
@@ -118,18 +118,18 @@ fn narrow_types_round_trip_as_raw_bytes() {
         assert!(raw.iter().map(|byte| byte.0[0]).eq(codes.iter().copied()));
         // It is another type than the others of its size, where the dtype says so.
         let options = ReadOptions::new().raw_bytes_are(narrow);
-        let named: Array1<T> = Array1::read_npy_with(&written[..], &options).unwrap();
+        let named: Array1<T> = options.read_from::<Array1<_>>(&written[..]).unwrap();
         assert!(named.iter().map(|number| code(*number)).eq(codes.iter().copied()));
         let other = if narrow == Narrow::Int2 { Narrow::Int4 } else { Narrow::Int2 };
         let options = ReadOptions::new().raw_bytes_are(other);
-        assert!(Array1::<T>::read_npy_with(&written[..], &options).unwrap_err().is_mismatch());
+        assert!(options.read_from::<Array1<T>>(&written[..]).unwrap_err().is_mismatch());
         // From any number, as from its bytes.
         let floats = arr1(&[0.0f32, 1.0, -1.0, 0.3]);
         let mut file = Vec::new();
         floats.write_npy(&mut file).unwrap();
         assert!(Array1::<T>::read_npy(&file[..]).unwrap_err().is_mismatch());
         let options = ReadOptions::new().casting(Casting::Unsafe);
-        let made: Array1<T> = Array1::read_npy_with(&file[..], &options).unwrap();
+        let made: Array1<T> = options.read_from::<Array1<_>>(&file[..]).unwrap();
         let codes = DynArray::new(&floats).unwrap().cast_to(&narrow.into(), Casting::Unsafe).unwrap();
         assert!(made.iter().map(|number| code(*number)).eq(codes.bytes().iter().copied()));
     }
@@ -231,7 +231,7 @@ fn record_fields_of_narrow_types_round_trip() {
     let read = DynArray::read_npy(&file[..]).unwrap();
     assert_eq!(read.dtype().to_string(), "[('scale', '|V1'), ('values', '|V1', (2,))]");
     let options = ReadOptions::new().raw_bytes_are(Narrow::Float4E2M1Fn);
-    let read = DynArray::read_npy_with(&file[..], &options).unwrap();
+    let read = options.read_from::<DynArray>(&file[..]).unwrap();
     assert_eq!(read.to_string(), "[(-4.0, [1.5, -6.0])]"); // the scale, 126, is of another type
     let read: Array1<Weight> = Array1::read_npy(&file[..]).unwrap();
     assert_eq!((read[0].scale.to_f32(), read[0].values[1].to_f32()), (0.5, -6.0));

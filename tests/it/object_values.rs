@@ -199,9 +199,9 @@ fn object_nesting_limit_can_be_raised() {
     let error = Pickle::read(&deep[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }), "{error}");
     let options = ReadOptions::new().limits(Limits::default().object_height(100_000));
-    let deep = Pickle::read_with(&deep[..], &options).unwrap().into_object();
+    let deep = options.read_pickle(&deep[..]).unwrap().into_object();
     let again = Pickle::write(&deep, &WriteOptions::new()).unwrap();
-    assert_eq!(&deep, Pickle::read_with(&again[..], &options).unwrap().object());
+    assert_eq!(&deep, options.read_pickle(&again[..]).unwrap().object());
     assert!(deep.to_string().starts_with("((((") && deep.detach() == deep);
     // Deeper than any limit of a read: built by hand, and dropped without recursion.
     let tower = (0..30_000).fold(Object::none(), |inner, _| Object::list([inner]));
@@ -263,7 +263,7 @@ fn objects_convert_to_rust_types() {
     let objects = arr1(&[Object::from(1), Object::list([2])]);
     let mut file = Vec::new();
     objects.write_npy(&mut file).unwrap();
-    let dynamic = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap();
+    let dynamic = ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..]).unwrap();
     let list = dynamic.objects().unwrap()[1].clone();
     let back: Array1<Object> = dynamic.into_array().unwrap();
     assert!(back == objects && back[1].is_same(&list), "no copies are made");
@@ -437,7 +437,7 @@ fn truncated_array_display_keeps_beginning() {
     let dynamic = |items: &[Object]| {
         let mut file = Vec::new();
         arr1(items).write_npy(&mut file).unwrap();
-        DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap()
+        ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..]).unwrap()
     };
     let outer = dynamic(&[Object::from(&dynamic(&texts))]);
     let shown = outer.to_string();

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1, s};
-use ndarray_io::error::{ErrorKind, Help, LimitKind};
+use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::header::Order;
-use ndarray_io::npy::read_npy_with;
 use ndarray_io::object::{Date, Int, Object, Pickle, Time, Timedelta, View};
 use ndarray_io::options::OldText;
 use ndarray_io::{
@@ -100,7 +99,7 @@ fn numpy_object_display_equals_numpys_repr() {
 fn discarded_calls_are_listed() {
     let read = |name: &str| {
         let options = ReadOptions::new().allow_objects(true);
-        DynArray::read_npy_with(std::fs::File::open(objects_folder().join(name)).unwrap(), &options).unwrap()
+        options.read_from::<DynArray>(std::fs::File::open(objects_folder().join(name)).unwrap()).unwrap()
     };
     let listed = |array: &DynArray| {
         let names: Vec<_> = array.globals().iter().map(ToString::to_string).collect();
@@ -115,7 +114,7 @@ fn discarded_calls_are_listed() {
     assert_eq!(listed(&array.clone()), expected);
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
-    let again = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap();
+    let again = ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..]).unwrap();
     assert_eq!(listed(&again), ("".into(), None));
     assert_eq!(again, array);
 }
@@ -168,16 +167,16 @@ fn objects_round_trip_in_protocols_2_to_4() {
             again.shape() == array.shape() && is_alike
         };
         let array: ArrayD<Object> = read_npy(&path).unwrap();
-        let dynamic: DynArray = read_npy_with(&path, &allow).unwrap();
+        let dynamic: DynArray = allow.read_npy(&path).unwrap();
         for protocol in [2, 3, 4] {
             let options = WriteOptions::new().pickle_protocol(protocol);
             let (mut file, mut by_dynamic) = (Vec::new(), Vec::new());
-            dynamic.write_npy_with(&mut by_dynamic, &options).unwrap();
-            let again = DynArray::read_npy_with(&by_dynamic[..], &allow).unwrap();
+            options.write_to(&mut by_dynamic, &dynamic).unwrap();
+            let again = allow.read_from::<DynArray>(&by_dynamic[..]).unwrap();
             assert!(again == dynamic || name == "arrays-p5", "{name}");
             let is_plain = dynamic.dtype() == &DType::Object;
             if is_plain {
-                array.write_npy_with(&mut file, &options).unwrap();
+                options.write_to(&mut file, &array).unwrap();
                 assert!(is_like(&ArrayD::read_npy(&file[..]).unwrap(), &array), "{name}");
             }
             if let Some(folder) = &written {
@@ -253,7 +252,7 @@ fn corpus_objects_are_written_again() {
         }
         let options = ReadOptions::new().allow_objects(true);
         let array: DynArray =
-            read_npy_with(&case.path, &options).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+            options.read_npy(&case.path).unwrap_or_else(|error| panic!("{}: {error}", case.id));
         let path = written.join(case.path.file_name().unwrap());
         ndarray_io::write_npy(path, &array).unwrap();
     }
@@ -279,7 +278,7 @@ fn objects_of_all_kinds_are_written_again() {
         for protocol in [2, 3, 4] {
             let mut file = Vec::new();
             let options = WriteOptions::new().pickle_protocol(protocol);
-            match array.write_npy_with(&mut file, &options) {
+            match options.write_to(&mut file, &array) {
                 Ok(()) => {
                     let again = Array1::<Object>::read_npy(&file[..]).unwrap();
                     assert_eq!(again.len(), 1, "{name}");
@@ -375,8 +374,8 @@ fn dynamic_read_of_objects_requires_option() {
     let path = objects_folder().join("grid.npy");
     let error = read_npy::<_, DynArray>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Objects { .. }), "{error}");
-    assert_eq!(error.help(), Some(Help::AllowObjects));
-    let array: DynArray = read_npy_with(&path, &ReadOptions::new().allow_objects(true)).unwrap();
+    assert_eq!(error.help().unwrap().id(), "allow-objects");
+    let array: DynArray = ReadOptions::new().allow_objects(true).read_npy(&path).unwrap();
     assert_eq!((array.shape(), array.objects().map(<[Object]>::len)), (&[2, 3][..], Some(6)));
     assert_eq!(array.to_string(), "[[ 'a',    1, None],\n [ 2.5, b'b', (1,)]]");
     // Operations without a meaning for objects are errors.
@@ -401,7 +400,7 @@ fn records_with_objects_are_tuples() {
     let shown: Vec<_> = array.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["('x', -1, ([1, 2], 7))", "(None, 2, ({'k': 1.5}, 65535))"]);
     let dynamic: DynArray =
-        read_npy_with(objects_folder().join("records.npy"), &ReadOptions::new().allow_objects(true)).unwrap();
+        ReadOptions::new().allow_objects(true).read_npy(objects_folder().join("records.npy")).unwrap();
     assert_eq!(
         dynamic.dtype().to_string(),
         "[(('A title', 'a'), '|O'), ('b', '<i4'), ('c', [('d', '|O'), ('e', '>u2')])]"
@@ -412,14 +411,14 @@ fn records_with_objects_are_tuples() {
 fn python_2_strings_are_text_or_bytes_by_option() {
     let path = objects_folder().join("python_2.npy");
     let shown = |options: &ReadOptions| {
-        let array: Array1<Object> = read_npy_with(&path, options).unwrap();
+        let array: Array1<Object> = options.read_npy(&path).unwrap();
         array.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(shown(&ReadOptions::new()), ["'text'", r"b'\xff\xfe\x00'", "range(0, 5)"]);
     let old_text = |old_text| ReadOptions::new().old_text(old_text);
     assert_eq!(shown(&old_text(OldText::Bytes))[0], "b'text'");
     assert_eq!(shown(&old_text(OldText::Latin1))[1], r"'ÿþ\x00'");
-    let strict = read_npy_with::<_, Array1<Object>>(&path, &old_text(OldText::Ascii)).unwrap_err();
+    let strict = old_text(OldText::Ascii).read_npy::<Array1<Object>>(&path).unwrap_err();
     assert!(strict.to_string().contains("not ASCII"), "{strict}");
 }
 
@@ -449,7 +448,7 @@ fn struct_with_object_field_is_refused() {
     let error = arr1(&[row]).write_npy(std::io::sink()).unwrap_err();
     assert!(error.is_mismatch() || error.is_usage(), "{error}");
     let error = read_npy::<_, Array1<Row>>(objects_folder().join("records_aligned.npy")).unwrap_err();
-    assert_eq!(error.help(), Some(Help::AllowObjects), "{error}");
+    assert_eq!(error.help().unwrap().id(), "allow-objects", "{error}");
 }
 
 /// A list and a tuple with the same items stay two objects.
@@ -469,13 +468,13 @@ fn line_break_in_global_is_refused_in_old_protocols() {
     let array = arr1(&[call]);
     for protocol in [2, 3] {
         let options = WriteOptions::new().pickle_protocol(protocol);
-        let error = array.write_npy_with(std::io::sink(), &options).unwrap_err();
+        let error = options.write_to(std::io::sink(), &array).unwrap_err();
         assert!(error.to_string().contains("line end"), "{error}");
     }
     array.write_npy(std::io::sink()).unwrap();
     for protocol in [0, 1, 5] {
         let options = WriteOptions::new().pickle_protocol(protocol);
-        assert!(array.write_npy_with(std::io::sink(), &options).unwrap_err().is_usage());
+        assert!(options.write_to(std::io::sink(), &array).unwrap_err().is_usage());
     }
 }
 
@@ -603,9 +602,9 @@ fn pickle_disagreeing_with_header_is_refused() {
 fn object_count_limit_is_enforced() {
     let path = objects_folder().join("containers.npy");
     let limits = Limits::default().objects(10);
-    let error = read_npy_with::<_, ArrayD<Object>>(&path, &ReadOptions::new().limits(limits)).unwrap_err();
+    let error = ReadOptions::new().limits(limits).read_npy::<ArrayD<Object>>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Objects, .. }), "{error}");
-    assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::Objects)), "{error}");
+    assert_eq!(error.help().unwrap().id(), "raise-limit", "{error}");
 }
 
 /// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.
@@ -670,7 +669,7 @@ fn count_mutation_outcomes(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usiz
                 }
             }
         }
-        match ArrayD::<Object>::read_npy_with(&bytes[..], &options) {
+        match options.read_from::<ArrayD<Object>>(&bytes[..]) {
             Ok(array) => {
                 values += 1;
                 drop(array.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -690,7 +689,7 @@ fn python_2_names_of_globals_round_trip() {
     for protocol in [2, 3, 4] {
         let mut file = Vec::new();
         let options = WriteOptions::new().pickle_protocol(protocol);
-        arr1(&[error.clone(), range.clone()]).write_npy_with(&mut file, &options).unwrap();
+        options.write_to(&mut file, &arr1(&[error.clone(), range.clone()])).unwrap();
         let has = |text: &str| file.windows(text.len()).any(|part| part == text.as_bytes());
         assert_eq!(has("exceptions\nValueError\n"), protocol == 2);
         assert_eq!(has("__builtin__\nxrange\n"), protocol == 2);

@@ -1,23 +1,22 @@
 //! Options: casting, versions, orders, byte orders.
 
 use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
-use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{
-    ByteOrder, Casting, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WritableElement, WriteNpyExt,
-    WriteOptions,
+    ByteOrder, Casting, NpyReader, ReadNpyExt, ReadOptions, WritableElement, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 
 fn npy_bytes<A: WritableElement>(array: &Array1<A>, order: ByteOrder) -> Vec<u8> {
     let mut file = Vec::new();
-    array.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
+    WriteOptions::new().byte_order(order).write_to(&mut file, &array).unwrap();
     file
 }
 
 fn cast<A: ndarray_io::ReadableElement>(file: &[u8], casting: Casting) -> ndarray_io::Result<Array1<A>> {
-    Array1::read_npy_with(file, &ReadOptions::new().casting(casting))
+    ReadOptions::new().casting(casting).read_from::<Array1<_>>(file)
 }
 
 #[test]
@@ -42,7 +41,7 @@ fn casting_reads_convert_like_rust_as() {
         );
         assert_eq!(cast::<i8>(&integers, Casting::Unsafe).unwrap(), arr1(&[-1, 44]));
         let error = cast::<i8>(&integers, Casting::SameKind).unwrap_err();
-        assert_eq!((error.element(), error.help()), (Some(1), Some(Help::Cast(Casting::Unsafe))));
+        assert_eq!((error.element(), error.help().unwrap().id()), (Some(1), "cast-unsafe"));
         assert_eq!(cast::<u16>(&integers, Casting::Unsafe).unwrap(), arr1(&[65535, 300]));
 
         let complex = npy_bytes(&arr1(&[Complex::new(1.5, 2.0)]), order);
@@ -52,7 +51,7 @@ fn casting_reads_convert_like_rust_as() {
         );
         assert_eq!(cast::<f64>(&complex, Casting::Unsafe).unwrap(), arr1(&[1.5]));
         let error = cast::<f64>(&complex, Casting::SameKind).unwrap_err();
-        assert_eq!(error.help(), Some(Help::Cast(Casting::Unsafe)));
+        assert_eq!(error.help().unwrap().id(), "cast-unsafe");
         let bools = npy_bytes(&arr1(&[true, false]), order);
         assert_eq!(cast::<i64>(&bools, Casting::Safe).unwrap(), arr1(&[1, 0]));
         assert_eq!(cast::<bool>(&integers, Casting::Unsafe).unwrap(), arr1(&[true, true]));
@@ -64,19 +63,19 @@ fn casting_reads_convert_like_rust_as() {
 fn large_arrays_are_converted_by_all_readers() {
     let array = ndarray::Array2::from_shape_fn((1000, 301).f(), |(row, column)| (row * 31 + column) as i32);
     let mut file = Vec::new();
-    array.write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Little)).unwrap();
+    WriteOptions::new().byte_order(ByteOrder::Little).write_to(&mut file, &array).unwrap();
     let expected = array.mapv(f64::from);
     let options = ReadOptions::new().casting(Casting::Safe);
-    assert_eq!(Array2::<f64>::read_npy_with(&file[..], &options).unwrap(), expected);
-    assert_eq!(Array2::<f64>::read_npy_with(std::io::Cursor::new(&file), &options).unwrap(), expected);
+    assert_eq!(options.read_from::<Array2<f64>>(&file[..]).unwrap(), expected);
+    assert_eq!(options.read_from::<Array2<f64>>(std::io::Cursor::new(&file)).unwrap(), expected);
     let temp_file = crate::support::routes::temp_file(&file, 0);
-    assert_eq!(Array2::<f64>::read_npy_with(temp_file.reopen().unwrap(), &options).unwrap(), expected);
+    assert_eq!(options.read_from::<Array2<f64>>(temp_file.reopen().unwrap()).unwrap(), expected);
     for shape in [(1000, 301).f(), (1000, 301).set_f(false)] {
         let mut target = Array2::<f64>::zeros(shape);
-        target.read_npy_into_with(&file[..], &options).unwrap();
+        options.read_into(&file[..], &mut target).unwrap();
         assert_eq!(target, expected);
     }
-    let error = Array2::<f64>::read_npy_with(&file[..file.len() - 3], &options).unwrap_err();
+    let error = options.read_from::<Array2<f64>>(&file[..file.len() - 3]).unwrap_err();
     let expected =
         "truncated: the header declares 1000 × 301 elements of '<i4' (1204000 bytes), 1203997 bytes remain";
     assert_eq!(error.to_string(), expected);
@@ -86,9 +85,9 @@ fn large_arrays_are_converted_by_all_readers() {
 fn requested_version_is_written() {
     for (version, numbers) in [(Version::V1, (1, 0)), (Version::V2, (2, 0)), (Version::V3, (3, 0))] {
         let mut file = Vec::new();
-        arr1(&[1u8]).write_npy_with(&mut file, &WriteOptions::new().version(version)).unwrap();
+        WriteOptions::new().version(version).write_to(&mut file, &arr1(&[1u8])).unwrap();
         assert_eq!((file[6], file[7]), numbers);
-        assert_eq!(NpyReader::new(&file[..]).unwrap().version(), version);
+        assert_eq!(NpyReader::new(&file[..]).unwrap().npy_header().unwrap().version, version);
     }
 }
 
@@ -121,7 +120,7 @@ fn requested_order_is_written() {
     let array = arr2(&[[1u8, 2, 3], [4, 5, 6]]);
     for (order, expected) in [(Order::C, [1, 2, 3, 4, 5, 6]), (Order::Fortran, [1, 4, 2, 5, 3, 6])] {
         let mut file = Vec::new();
-        array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+        WriteOptions::new().order(order).write_to(&mut file, &array).unwrap();
         assert!(file.ends_with(&expected));
         assert_eq!(ArrayD::<u8>::read_npy(&file[..]).unwrap(), array.clone().into_dyn());
     }
@@ -156,15 +155,15 @@ fn cast_error_help_suggests_what_works() {
     assert_eq!(texts.help().unwrap().to_string(), "read it as i32, or convert it with ReadOptions::casting");
     let doubles = npy_bytes(&arr1(&[1.0]), ByteOrder::Little);
     let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err();
-    assert_eq!(singles.help(), Some(Help::Cast(Casting::SameKind)));
+    assert_eq!(singles.help().unwrap().id(), "cast-same-kind");
 }
 
 /// An error that is asked for is not left out in silence.
 #[test]
 fn allow_trailing_false_is_refused_where_unchecked() {
+    use ndarray_io::FlatView;
     use ndarray_io::bytes::InMemory;
-    use ndarray_io::ra::{RaFile, ReadRaExt, ViewRaExt, WriteRaExt};
-    use ndarray_io::{FlatView, NpyFile, NpyReader, ReadNpyIntoExt, ViewNpyExt};
+    use ndarray_io::ra::WriteRaExt;
 
     let (strict, lax) = (ReadOptions::new().allow_trailing(false), ReadOptions::new().allow_trailing(true));
     let (mut npy, mut ra) = (Vec::new(), Vec::new());
@@ -172,24 +171,42 @@ fn allow_trailing_false_is_refused_where_unchecked() {
     arr1(&[1u8, 2]).write_ra(&mut ra).unwrap();
     let mut into = Array1::<u8>::zeros(2);
     let refused = [
-        NpyReader::new_with(&npy[..], &strict).map(drop),
-        Array1::<u8>::read_npy_with(&npy[..], &strict).map(drop),
-        into.read_npy_into_with(&npy[..], &strict),
-        NpyFile::from_source_with(InMemory(npy.clone()), &strict).map(drop),
-        Array1::<u8>::read_ra_with(&ra[..], &strict).map(drop),
-        FlatView::<u8>::view_ra_with(&ra, &strict).map(drop),
-        RaFile::from_source_with(InMemory(ra.clone()), &strict).map(drop),
+        strict.reader(&npy[..]).map(drop),
+        strict.read_from::<Array1<u8>>(&npy[..]).map(drop),
+        strict.read_into(&npy[..], &mut into),
+        strict.open_source(InMemory(npy.clone())).map(drop),
+        strict.read_ra_from::<Array1<u8>>(&ra[..]).map(drop),
+        strict.view_ra::<FlatView<u8>>(&ra).map(drop),
+        strict.open_source(InMemory(ra.clone())).map(drop),
     ];
     for (number, result) in refused.into_iter().enumerate() {
         let error = result.unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("allow_trailing(false)"), "{number}: {error}");
     }
-    assert!(
-        Array1::<u8>::read_npy_with(&npy[..], &lax).is_ok()
-            && FlatView::<u8>::view_npy_with(&npy, &strict).is_ok()
-    );
+    assert!(lax.read_from::<Array1<u8>>(&npy[..]).is_ok() && strict.view_npy::<FlatView<u8>>(&npy).is_ok());
     npy.push(0);
-    assert!(FlatView::<u8>::view_npy_with(&npy, &strict).unwrap_err().is_format());
-    assert!(FlatView::<u8>::view_npy_with(&npy, &lax).is_ok());
+    assert!(strict.view_npy::<FlatView<u8>>(&npy).unwrap_err().is_format());
+    assert!(lax.view_npy::<FlatView<u8>>(&npy).is_ok());
     assert_eq!((strict.get_allow_trailing(), ReadOptions::new().get_allow_trailing()), (Some(false), None));
+}
+
+/// A program that tries one type after the other learns of the type first, on every way to read.
+#[test]
+fn wrong_type_is_reported_before_wrong_axes() {
+    let mut file = Vec::new();
+    arr1(&[1.0, 2.0]).write_npy(&mut file).unwrap();
+    let aligned = crate::support::routes::Aligned::new(&file);
+    let source = || ndarray_io::NpyFile::from_source(ndarray_io::bytes::InMemory(file.clone())).unwrap();
+    let options = ReadOptions::new();
+    for error in [
+        options.read_from::<Array2<i32>>(&file[..]).unwrap_err(),
+        options.reader(&file[..]).unwrap().read::<Array2<i32>>().unwrap_err(),
+        options.read_into(&file[..], &mut Array2::<i32>::zeros((1, 2))).unwrap_err(),
+        options.view_npy::<ndarray::ArrayView2<i32>>(&aligned).unwrap_err(),
+        source().read::<Array2<i32>>().unwrap_err(),
+        ndarray_io::DynArray::new(&arr1(&[1.0, 2.0])).unwrap().cast::<i32, ndarray::Ix2>(&options).unwrap_err(),
+    ] {
+        assert!(error.is_dtype_mismatch() && !error.is_shape_mismatch(), "{error}");
+    }
+    assert!(options.read_from::<Array2<f64>>(&file[..]).unwrap_err().is_shape_mismatch());
 }

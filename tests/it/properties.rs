@@ -3,7 +3,7 @@
 
 use ndarray::{Array, ArrayD, Axis, IxDyn, ShapeBuilder, Slice};
 use ndarray_io::header::Order;
-use ndarray_io::{ByteOrder, NpyReader, ViewMutElement, WritableElement, WriteNpyExt, WriteOptions};
+use ndarray_io::{ByteOrder, NpyReader, ViewMutElement, WritableElement, WriteOptions};
 use num_complex::Complex;
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ where
             options = options.order(order);
         }
         let mut file = Vec::new();
-        view.write_npy_with(&mut file, &options).unwrap();
+        options.write_to(&mut file, &view).unwrap();
         let reader = NpyReader::new(&file[..]).unwrap();
         assert_eq!(reader.shape(), view.shape());
 

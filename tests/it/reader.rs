@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
 use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::Version;
-use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
+use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt};
 
 use crate::support::manifest;
 use crate::support::routes::ChunkedReader;
@@ -19,8 +19,9 @@ fn two_arrays() -> Vec<u8> {
 fn reader_exposes_header_fields() {
     let bytes = two_arrays();
     let reader = NpyReader::new(&bytes[..]).unwrap();
-    assert_eq!(reader.version(), Version::V1);
-    assert_eq!(reader.descr_text(), "'<f4'");
+    let header = reader.npy_header().unwrap();
+    assert_eq!(header.version, Version::V1);
+    assert_eq!(header.descr, "'<f4'");
     assert_eq!(reader.dtype().to_string(), "'<f4'");
     assert_eq!(reader.order(), Order::C);
     assert_eq!(reader.shape(), [2, 3]);
@@ -57,7 +58,7 @@ fn reading_leaves_stream_just_after_array() {
     let mut file = crate::support::temp::unnamed_file().unwrap();
     file.write_all(&bytes).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
-    arr2(&[[0f32; 3]; 2]).read_npy_into(&file).unwrap();
+    ReadOptions::new().read_into(&file, &mut arr2(&[[0f32; 3]; 2])).unwrap();
     let mut reader = NpyReader::new(&mut file).unwrap();
     assert_eq!(reader.extent(), Some(Extent::Long { more: 8 }));
     reader.skip().unwrap();
@@ -133,7 +134,7 @@ fn bytes_after_the_last_array_are_trailing() {
 
 /// Reads up to the bytes after two arrays, which are an error unless the options allow them.
 fn reader_after_two_arrays<R: Read>(input: R, options: &ReadOptions) -> NpyReader<R> {
-    let mut reader = NpyReader::new_with(input, options).unwrap();
+    let mut reader = options.reader(input).unwrap();
     assert!(reader.next_array().unwrap());
     let allows = options.get_allow_trailing() == Some(true);
     match reader.next_array() {
@@ -165,7 +166,7 @@ fn payload_bytes_of_object_array_are_read() {
 fn read_into_wrong_shape_is_refused() {
     let mut file = Vec::new();
     arr2(&[[1u8, 2], [3, 4]]).write_npy(&mut file).unwrap();
-    let error = Array2::<u8>::zeros((4, 1)).read_npy_into(&file[..]).unwrap_err();
+    let error = ReadOptions::new().read_into(&file[..], &mut Array2::<u8>::zeros((4, 1))).unwrap_err();
     assert!(error.is_mismatch());
     assert!(error.to_string().contains("(2, 2)") && error.to_string().contains("(4, 1)"), "{error}");
 }
@@ -174,7 +175,7 @@ fn read_into_wrong_shape_is_refused() {
 fn array_over_limit_can_be_skipped() {
     let bytes = two_arrays();
     let options = ReadOptions::new().limits(Limits::default().payload(10));
-    let mut reader = NpyReader::new_with(&bytes[..], &options).unwrap();
+    let mut reader = options.reader(&bytes[..]).unwrap();
     assert!(reader.read::<Array2<f32>>().unwrap_err().is_limit());
     assert!(reader.next_array().unwrap());
     assert_eq!(reader.read::<Array1<i16>>().unwrap().len(), 3);
@@ -186,10 +187,9 @@ fn payload_limit_applies_to_object_bytes() {
     let file = std::fs::File::open(&path).unwrap();
     let length = file.metadata().unwrap().len() - 128;
     let options = |most| ReadOptions::new().limits(Limits::default().payload(most));
-    assert!(NpyReader::new_with(&file, &options(length - 1)).unwrap().read_bytes().unwrap_err().is_limit());
+    assert!(options(length - 1).reader(&file).unwrap().read_bytes().unwrap_err().is_limit());
     let bytes = std::fs::read(&path).unwrap();
-    let stream =
-        |most| NpyReader::new_with(ChunkedReader::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
+    let stream = |most| options(most).reader(ChunkedReader::new(&bytes, |_| 7)).unwrap().read_bytes();
     assert!(stream(length - 1).unwrap_err().is_limit());
     assert_eq!(stream(length).unwrap().len() as u64, length);
 }

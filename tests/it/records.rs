@@ -2,12 +2,11 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::element::{Bytes, Chars, Datetime64, Timedelta64, Void, units};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, Help};
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Casting, DType, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement,
-    Record, ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyExt, WritableElement, WriteNpyExt,
-    WriteOptions,
+    ByteOrder, Casting, DType, DynArray, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Record,
+    ViewElement, ViewMutElement, ViewMutNpyExt, ViewNpyExt, WritableElement, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 use serde_json::Value;
@@ -142,7 +141,7 @@ where
                 let order = if facts.is_fortran() { Order::Fortran } else { Order::C };
                 let mut file = Vec::new();
                 let options = WriteOptions::new().order(order).byte_order(ByteOrder::Little);
-                array.write_npy_with(&mut file, &options).unwrap();
+                options.write_to(&mut file, &array).unwrap();
                 assert_eq!(
                     file.escape_ascii().to_string(),
                     case.bytes.escape_ascii().to_string(),
@@ -328,8 +327,8 @@ fn invalid_bools_in_corpus_records_are_reported() {
 /// The dtype that a struct is written as.
 fn descr<A: WritableElement>(options: &WriteOptions) -> String {
     let mut file = Vec::new();
-    Array1::<A>::from(Vec::new()).write_npy_with(&mut file, options).unwrap();
-    NpyReader::new(&file[..]).unwrap().descr_text().to_owned()
+    options.write_to(&mut file, &Array1::<A>::from(Vec::new())).unwrap();
+    NpyReader::new(&file[..]).unwrap().npy_header().unwrap().descr.clone()
 }
 
 #[test]
@@ -342,16 +341,13 @@ fn records_are_written_in_requested_byte_order() {
             let options = options.order(Order::Fortran);
             let values = ArrayD::<Tight>::read_npy(&big.bytes[..]).unwrap();
             let mut again = Vec::new();
-            values.write_npy_with(&mut again, &WriteOptions::new().byte_order(ByteOrder::Big)).unwrap();
+            WriteOptions::new().byte_order(ByteOrder::Big).write_to(&mut again, &values).unwrap();
             assert_eq!(again, big.bytes);
-            ArrayD::<Tight>::read_npy(&native.bytes[..])
-                .unwrap()
-                .write_npy_with(&mut file, &options)
-                .unwrap();
+            options.write_to(&mut file, &ArrayD::<Tight>::read_npy(&native.bytes[..]).unwrap()).unwrap();
             assert_eq!(descr::<Tight>(&options), "[('x', '>f4'), ('y', '>f4')]");
         } else {
             let values = ArrayD::<Matrix>::read_npy(&big.bytes[..]).unwrap();
-            values.write_npy_with(&mut file, &options).unwrap();
+            options.write_to(&mut file, &values).unwrap();
             assert_eq!(file, big.bytes);
         }
     }
@@ -448,9 +444,12 @@ fn mismatched_fields_are_reported() {
     assert!(error.is_mismatch());
     let error = Array2::<FewerFields>::read_npy(&bytes[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "value"), "{error}");
-    assert!(error.is_mismatch() && error.help() == Some(Help::IgnoreExtraFields), "{error}");
+    assert!(
+        error.is_mismatch() && error.help().is_some_and(|help| help.id() == "ignore-extra-fields"),
+        "{error}"
+    );
     let options = ReadOptions::new().ignore_extra_fields(true);
-    let less = Array2::<FewerFields>::read_npy_with(&bytes[..], &options).unwrap();
+    let less = options.read_from::<Array2<FewerFields>>(&bytes[..]).unwrap();
     let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
     assert!(less.iter().zip(&all).all(|(less, all)| less.flag == all.flag && less.tail == all.tail));
 
@@ -460,11 +459,11 @@ fn mismatched_fields_are_reported() {
     let wanted = native_descr("'<f4'");
     assert_eq!(error.to_string(), format!("field 'value': expected elements of {wanted}, found '<f8'"));
     let options = ReadOptions::new().casting(Casting::SameKind);
-    let other = Array2::<OtherFieldType>::read_npy_with(&bytes[..], &options).unwrap();
+    let other = options.read_from::<Array2<OtherFieldType>>(&bytes[..]).unwrap();
     assert!(other.iter().zip(&all).all(|(other, all)| other.value == all.value as f32));
 
     let error = Array2::<f64>::read_npy(&bytes[..]).unwrap_err();
-    assert!(error.is_mismatch() && error.help() == Some(Help::ReadRecords), "{error}");
+    assert!(error.is_mismatch() && error.help().is_some_and(|help| help.id() == "read-records"), "{error}");
     let mut numbers = Vec::new();
     arr1(&[1.0]).write_npy(&mut numbers).unwrap();
     assert!(Array1::<AlignedC>::read_npy(&numbers[..]).unwrap_err().is_mismatch());
@@ -538,7 +537,7 @@ fn padding_is_written_as_zeros() {
     let array = Array2::from_shape_vec((50, 100), records).unwrap();
     for order in [Order::C, Order::Fortran] {
         let mut file = Vec::new();
-        array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+        WriteOptions::new().order(order).write_to(&mut file, &array).unwrap();
         for item in file[file.len() - 5000 * 24..].chunks_exact(24) {
             assert!(item[1..8].iter().chain(&item[18..]).all(|byte| *byte == 0), "{item:?}");
         }
@@ -551,7 +550,7 @@ fn padding_is_written_as_zeros() {
     bytes[start..].chunks_exact_mut(24).for_each(|item| item[1..8].fill(0xFF));
     assert_eq!(Array2::<AlignedC>::read_npy(&bytes[..]).unwrap(), expected);
     let mut into = Array2::<AlignedC>::default((4, 3).f());
-    into.slice_mut(s![..;2, ..]).read_npy_into(&bytes[..]).unwrap();
+    ReadOptions::new().read_into(&bytes[..], &mut into.slice_mut(s![..;2, ..])).unwrap();
     assert_eq!(into.slice(s![..;2, ..]), expected);
 }
 
@@ -565,7 +564,7 @@ fn large_record_arrays_round_trip() {
     let file = crate::support::ClosedTempFile::new();
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
-        ndarray_io::npy::write_npy_with(file.path(), &records, &options).unwrap();
+        options.write_npy(file.path(), &records).unwrap();
         let read: Array1<Packed> = ndarray_io::read_npy(file.path()).unwrap();
         assert_eq!(read, records);
         let packed: Array1<PackedC> = ndarray_io::read_npy(file.path()).unwrap();
@@ -712,7 +711,7 @@ fn skip_default_rename_and_flatten_attributes_apply() {
         flag: u8,
         number: f64,
     }
-    let two = Array2::<TwoFields>::read_npy_with(&file[..], &options).unwrap();
+    let two = options.read_from::<Array2<TwoFields>>(&file[..]).unwrap();
     assert!(two.iter().zip(&all).all(|(two, all)| (two.flag, two.number) == (all.flag, all.value)));
     let error = Array2::<TwoFields>::read_npy(&file[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "tail"), "{error}");

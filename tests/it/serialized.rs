@@ -7,11 +7,7 @@ use ndarray_io::dtype::Narrow;
 use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::npy::Version;
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::ra::RaOptions;
-use ndarray_io::{
-    ByteOrder, Casting, Compression, DType, Limits, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
-};
+use ndarray_io::{ByteOrder, Casting, Compression, DType, Limits, ReadOptions, WriteNpyExt, WriteOptions};
 use serde_1::Serialize;
 use serde_1::de::DeserializeOwned;
 use serde_json::{from_value, json, to_value};
@@ -66,14 +62,14 @@ fn deserialized_options_take_effect() {
     let mut file = Vec::new();
     Array1::<i32>::zeros(4).write_npy(&mut file).unwrap();
     let options: ReadOptions = from_value(json!({ "casting": "safe", "limits": { "payload": 16 } })).unwrap();
-    assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap(), Array1::<f64>::zeros(4));
+    assert_eq!(options.read_from::<Array1<f64>>(&file[..]).unwrap(), Array1::<f64>::zeros(4));
     let options: ReadOptions = from_value(json!({ "limits": { "payload": 15 } })).unwrap();
-    let error = Array1::<i32>::read_npy_with(&file[..], &options).unwrap_err();
+    let error = options.read_from::<Array1<i32>>(&file[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. }));
 
     let options: WriteOptions = from_value(json!({ "byte_order": "big", "version": "2.0" })).unwrap();
     let mut file = Vec::new();
-    Array1::<i32>::ones(1).write_npy_with(&mut file, &options).unwrap();
+    options.write_to(&mut file, &Array1::<i32>::ones(1)).unwrap();
     assert!(file.starts_with(b"\x93NUMPY\x02\x00") && file.ends_with(&[0, 0, 0, 1]));
 
     assert!(deserialize_error::<ReadOptions>(json!({ "limit": {} })).contains("unknown field `limit`"));
@@ -103,9 +99,9 @@ fn options_round_trip_without_password_and_callback() {
         .wait_for_lock(Duration::from_millis(1500))
         .create_new(true);
     assert_eq!(format!("{:?}", round_trip(&write)), format!("{write:?}"));
-    let npz = NpzOptions::new().compression(Compression::Zstd(-3)).write_options(write.clone());
+    let npz = write.clone().compression(Compression::Zstd(-3));
     assert_eq!(format!("{:?}", round_trip(&npz)), format!("{npz:?}"));
-    let ra = RaOptions::new().reversed(true).write_options(write);
+    let ra = write.order(Order::C);
     assert_eq!(format!("{:?}", round_trip(&ra)), format!("{ra:?}"));
     // Neither JSON of other languages nor TOML has 2^64 − 1. All fields are there, for formats that have no names.
     let limits = to_value(Limits::new()).unwrap();

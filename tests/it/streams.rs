@@ -187,7 +187,7 @@ fn unsupported_stream_divisions_are_refused() {
     // The parts of an element are not contiguous in Fortran order.
     let fortran = WriteOptions::new().order(Order::Fortran);
     let mut file = Vec::new();
-    arr2(&[[1u8, 2, 3], [4, 5, 6]]).write_npy_with(&mut file, &fortran).unwrap();
+    fortran.write_to(&mut file, &arr2(&[[1u8, 2, 3], [4, 5, 6]])).unwrap();
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let error = reader.rows::<[u8; 3], Ix1>().err().unwrap();
     assert!(error.is_usage(), "{error}");
@@ -249,7 +249,7 @@ fn progress_counts_whole_array_and_cancels() {
         tell.lock().unwrap().push((done, all));
         if done < 500 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let mut reader = NpyReader::new_with(ChunkedReader::new(&file, |_| 10), &options).unwrap();
+    let mut reader = options.reader(ChunkedReader::new(&file, |_| 10)).unwrap();
     let read = reader.chunks::<u8, IxDyn>(0, 10).unwrap().collect::<Vec<_>>();
     assert!(matches!(read.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Cancelled));
     assert_eq!(*told.lock().unwrap(), [(100, 1000), (200, 1000), (300, 1000), (400, 1000), (500, 1000)]);
@@ -292,7 +292,7 @@ fn elements_are_read_into_callers_bytes() {
 fn fortran_rows_of_one_item_elements_are_refused() {
     let fortran = WriteOptions::new().order(Order::Fortran);
     let mut file = Vec::new();
-    Array3::<u8>::ones((10, 30, 1)).write_npy_with(&mut file, &fortran).unwrap();
+    fortran.write_to(&mut file, &Array3::<u8>::ones((10, 30, 1))).unwrap();
     let rows = NpyReader::new(&file[..]).unwrap().rows::<[u8; 1], Ix2>().map(Iterator::count);
     assert!(rows.err().unwrap().is_usage());
     let blocks = NpyReader::new(&file[..]).unwrap().blocks::<Array2<[u8; 1]>>().unwrap().bytes(10).count();
@@ -393,7 +393,7 @@ fn cancellation_returned_once_stops_reading() {
         assert!(done >= before && all == 80_000, "{before} {done}");
         if before < 1000 && done >= 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let mut reader = NpyReader::new_with(&file[..], &options).unwrap();
+    let mut reader = options.reader(&file[..]).unwrap();
     let last = reader.elements::<f64>().unwrap().last().unwrap();
     assert!(matches!(last.unwrap_err().kind(), ErrorKind::Cancelled));
 }

@@ -1,8 +1,9 @@
 //! Arrays of any strides are written as NumPy writes the same views.
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
+use ndarray_io::ReadOptions;
 use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::{ByteOrder, DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
+use ndarray_io::{ByteOrder, DynView, ReadNpyExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
 
@@ -52,13 +53,13 @@ fn written_views_equal_numpys() {
         let Some(name) = case.line["view"].as_str() else { continue };
         let view = make_py_view(name, &base, &fortran);
         let mut written = Vec::new();
-        view.write_npy_with(&mut written, &WriteOptions::new().byte_order(ByteOrder::Little)).unwrap();
+        WriteOptions::new().byte_order(ByteOrder::Little).write_to(&mut written, &view).unwrap();
         assert_eq!(written.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{name}");
         // The bytes can be read into an array of the view's strides, unless elements overlap.
         if !name.starts_with("broadcast") && name != "windows" {
             let mut target = view.to_owned();
             target.fill(-1);
-            target.read_npy_into(&case.bytes[..]).unwrap();
+            ReadOptions::new().read_into(&case.bytes[..], &mut target).unwrap();
             assert_eq!(target, view, "{name}");
         }
         seen += 1;
@@ -89,7 +90,7 @@ fn large_views_are_gathered_in_order() {
                 for order in [ndarray_io::header::Order::C, ndarray_io::header::Order::Fortran] {
                     let options = WriteOptions::new().threads(threads).order(order);
                     let mut written = Vec::new();
-                    view.write_npy_with(&mut written, &options).unwrap();
+                    options.write_to(&mut written, &view).unwrap();
                     let logical = if order == ndarray_io::header::Order::C {
                         view.view()
                     } else {
@@ -121,7 +122,7 @@ fn empty_and_long_views_are_gathered() {
         view.slice_axis_inplace(Axis(0), ndarray::Slice::new(0, None, step));
         let view = view.reversed_axes();
         let mut written = Vec::new();
-        view.write_npy_with(&mut written, &WriteOptions::new().order(ndarray_io::header::Order::C)).unwrap();
+        WriteOptions::new().order(ndarray_io::header::Order::C).write_to(&mut written, &view).unwrap();
         let expected: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
         assert!(written[written.len() - expected.len()..] == expected);
     }
@@ -157,9 +158,9 @@ fn written_dyn_views_equal_numpys() {
             // In the other byte order, it is what the typed view is.
             let big = WriteOptions::new().byte_order(ByteOrder::Big);
             let mut wanted = Vec::new();
-            self::make_py_view(name, &base, &fortran).write_npy_with(&mut wanted, &big).unwrap();
+            big.write_to(&mut wanted, &self::make_py_view(name, &base, &fortran)).unwrap();
             written.clear();
-            view.write_npy_with(&mut written, &big).unwrap();
+            big.write_to(&mut written, &view).unwrap();
             assert_eq!(written, wanted, "{name}");
         }
         seen += 1;
@@ -233,10 +234,10 @@ fn dyn_view_writes_can_be_cancelled() {
     let memory = vec![1; 1 << 20];
     let view = DynView::new(&memory, 0, "|u1".parse().unwrap(), [1 << 20], &[1]).unwrap();
     let options = WriteOptions::new().progress(|_, _| std::ops::ControlFlow::Break(()));
-    assert!(view.write_npy_with(&mut std::io::sink(), &options).unwrap_err().is_cancelled());
+    assert!(options.write_to(&mut std::io::sink(), &view).unwrap_err().is_cancelled());
     let array = view.to_array().unwrap();
     let options = options.order(ndarray_io::header::Order::Fortran);
-    assert!(array.write_npy_with(&mut std::io::sink(), &options).unwrap_err().is_cancelled());
+    assert!(options.write_to(&mut std::io::sink(), &array).unwrap_err().is_cancelled());
     let dtype: ndarray_io::DType = "('<i2', (2, 3))".parse().unwrap();
     let view = DynView::new(&memory[..72], 0, dtype, [3, 2], &[12, 36]).unwrap();
     view.write_npy(&mut Vec::new()).unwrap();

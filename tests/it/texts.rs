@@ -3,10 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use ndarray::{Array1, ArrayD, arr1};
+use ndarray_io::ReadOptions;
 use ndarray_io::dtype::LongDoubleFormat;
 use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
-use ndarray_io::{ByteOrder, ReadNpyExt, ReadNpyIntoExt, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy};
+use ndarray_io::{ByteOrder, ReadNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy};
 
 use crate::support::manifest;
 use crate::support::{file, routes};
@@ -14,7 +15,7 @@ use crate::support::{file, routes};
 fn little_endian_npy<T: WriteNpyExt>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
     let options = WriteOptions::new().byte_order(ByteOrder::Little);
-    array.write_npy_with(&mut file, &options).unwrap();
+    options.write_to(&mut file, &array).unwrap();
     file
 }
 
@@ -35,7 +36,7 @@ fn text_longer_than_requested_width_is_refused() {
     let names = strings(&["Ada", "Grace", "Lovelace"]);
     let with = |width| {
         let mut file = Vec::new();
-        names.write_npy_with(&mut file, &WriteOptions::new().text_width(width)).map(|()| file)
+        WriteOptions::new().text_width(width).write_to(&mut file, &names).map(|()| file)
     };
     assert_eq!(ArrayD::<String>::read_npy(&with(20).unwrap()[..]).unwrap(), names.clone().into_dyn());
     assert_eq!(with(20).unwrap().len(), 128 + 3 * 80);
@@ -97,7 +98,7 @@ fn items_wider_than_their_element_type_are_refused() {
     assert_eq!(ndarray::ArrayView1::<Bytes<3>>::view_npy(&bytes).unwrap()[1].as_bytes(), b"d");
     let text = little_endian_npy(&strings(&["λx", "y"]));
     let mut wider = Array1::<Chars<4>>::default(2);
-    wider.read_npy_into(&text[..]).unwrap();
+    ReadOptions::new().read_into(&text[..], &mut wider).unwrap();
     assert_eq!(wider[0].try_to_string().unwrap(), "λx");
     assert!(Array1::<Chars<1>>::read_npy(&text[..]).unwrap_err().is_mismatch());
     assert!(Bytes::<2>::new(b"abc").is_none() && Chars::<2>::new("abc").is_none());

@@ -270,8 +270,6 @@ const NAME_EXCEPTIONS: &[(&str, &str)] = &[
         "src/elements/record/read.rs: made",
         "called by what the derive generates: a field whose value is made, not read",
     ),
-    ("src/io/format.rs: Found", "public: what a format's parser returns"),
-    ("src/io/ra.rs: Found", "as above"),
 ];
 
 /// The name of an item that is defined in a line.

@@ -5,7 +5,6 @@
 #![allow(unused)]
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Ix1, Ix2};
-use ndarray_io::npz::NpzOptions;
 use ndarray_io::{Compression, DynArray, Element, FlatArray, NpyFile, NpyMmap, NpyReader, NpyWriter, NpzFile, NpzWriter, ReadNpyExt, ReadOptions, Record, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy};
 
 struct NoElement(f64);

@@ -5,10 +5,9 @@ use std::io::Cursor;
 
 use ndarray::{Array1, ArrayD, Ix1, arr1, arr2, s};
 use ndarray_io::element::Chars;
-use ndarray_io::ra::{RaOptions, write_ra_with};
 use ndarray_io::{
     Casting, DType, DynArray, NpyFile, NpyMmap, NpyWriter, NpzReader, NpzWriter, ReadNpyExt, ReadOptions,
-    Record, Result, ViewNpyExt, WriteNpyExt, create_new_npy, read_npy, read_npz, write_npy,
+    Record, Result, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy,
 };
 
 #[derive(Clone, Debug, Record)]
@@ -171,11 +170,10 @@ const MISTAKES: &[Mistake] = &[
     (
         "casts a float to an integer by a safe rule",
         |_| {
-            Array1::<i32>::read_npy_with(
-                &npy_bytes(&arr1(&[1.5]))[..],
-                &ReadOptions::new().casting(Casting::Safe),
-            )
-            .map(drop)
+            ReadOptions::new()
+                .casting(Casting::Safe)
+                .read_from::<Array1<i32>>(&npy_bytes(&arr1(&[1.5]))[..])
+                .map(drop)
         },
         &["Casting::Unsafe", "truncates"],
     ),
@@ -207,7 +205,7 @@ const MISTAKES: &[Mistake] = &[
         "creates a file that exists",
         |path| {
             write_npy(path, &arr1(&[1.0]))?;
-            create_new_npy(path, &arr1(&[1.0]))
+            WriteOptions::new().create_new(true).write_npy(path, &arr1(&[1.0]))
         },
         &["already exists", "write_npy"],
     ),
@@ -286,11 +284,7 @@ const MISTAKES: &[Mistake] = &[
         &["'<f8'", "'<f4'", "the file's dtype"],
     ),
     ("spells a dtype as in Rust", |_| "f32".parse::<DType>().map(drop), &["such as f8", "int32"]),
-    (
-        "writes bools to RA",
-        |path| write_ra_with(path, &arr1(&[true]), &RaOptions::new()),
-        &["eltype_5", "u8"],
-    ),
+    ("writes bools to RA", |path| WriteOptions::new().write_ra(path, &arr1(&[true])), &["ra_bools", "u8"]),
     (
         "reads an array that is too large",
         |_| {

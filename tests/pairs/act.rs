@@ -9,16 +9,13 @@ use std::sync::OnceLock;
 
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
-use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
-use ndarray_io::file::{FileReplacement, UncommittedRows, grow_header, replace_file_with};
+use ndarray_io::dask::{NpyStack, NpyStackWriter};
+use ndarray_io::file::FileReplacement;
 use ndarray_io::header::Order;
-use ndarray_io::npy::write_zeroed_npy_with;
-use ndarray_io::npz::{NpzOptions, write_npz_with};
-use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
+use ndarray_io::ra::{ReadRaExt, WriteRaExt, read_ra, write_ra};
 use ndarray_io::{
     Compression, DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, NpzUpdate, ReadNpyExt,
-    Record, Result, WriteArray, WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy,
-    write_npz,
+    Record, Result, WriteArray, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
 };
 
 /// Operations on an array of three rows of two numbers.
@@ -158,8 +155,8 @@ pub(crate) fn prepare_counted_file(what: &str, path: &Path, items: usize) {
     let (item, names) = (arr1(&[1u64]), (0..items).map(|number| format!("{number}")).collect::<Vec<_>>());
     let arrays: Vec<(&str, &dyn WriteArray)> =
         names.iter().map(|name| (&name[..], &item as &dyn WriteArray)).collect();
-    let options = NpzOptions::new().compression(Compression::deflated());
-    write_npz_with(path, &arrays, &options).unwrap();
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
+    options.write_npz(path, &arrays).unwrap();
 }
 
 /// Runs an operation whose system calls are counted, on all items of a file.
@@ -213,11 +210,10 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         }
         "write synced" => {
             let options = WriteOptions::new().sync(true);
-            ndarray_io::npy::write_npy_with(path, &arr2(&[[number, number]]), &options)?;
+            options.write_npy(path, &arr2(&[[number, number]]))?;
         }
         "append synced" => {
-            let mut writer =
-                NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
+            let mut writer = WriteOptions::new().sync(true).append(path)?;
             for _ in 0..7 {
                 // The length grows from one digit to two.
                 writer.push(&row)?;
@@ -227,8 +223,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             writer.finish()?;
         }
         "append long synced" => {
-            let mut writer =
-                NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
+            let mut writer = WriteOptions::new().sync(true).append(path)?;
             for _ in 0..7 {
                 writer.extend([LongNameRecord { number }])?;
                 writer.checkpoint()?;
@@ -237,7 +232,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             writer.finish()?;
         }
         "create synced" => {
-            let mut writer = NpyWriter::create_with(path, &[2], &WriteOptions::new().sync(true))?;
+            let mut writer = WriteOptions::new().sync(true).create(path, &[2])?;
             writer.push(&row)?;
             writer.checkpoint()?;
             mark_checkpoint();
@@ -245,16 +240,12 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             writer.finish()?;
         }
         "create new synced" => {
-            ndarray_io::npy::create_new_npy_with(
-                path,
-                &arr2(&[[number, number]]),
-                &WriteOptions::new().sync(true),
-            )?;
+            WriteOptions::new().sync(true).create_new(true).write_npy(path, &arr2(&[[number, number]]))?;
         }
-        "create new" => create_new_npy(path, &arr2(&[[number]]))?,
+        "create new" => WriteOptions::new().create_new(true).write_npy(path, &arr2(&[[number]]))?,
         "log new" | "log new synced" => {
             let options = WriteOptions::new().create_new(true).sync(what.ends_with("synced"));
-            NpyWriter::create_with(path, &[2], &options)?.push_and_finish(&row)?;
+            options.create(path, &[2])?.push_and_finish(&row)?;
         }
         "append or create" => {
             NpyWriter::append_or_create(path, &[2])?.push_and_finish(&row)?;
@@ -271,7 +262,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         "append" => {
             NpyWriter::append(path)?.push_and_finish(&row)?;
         }
-        "make room" => grow_header(path)?,
+        "make room" => WriteOptions::new().grow_header(path)?,
         "convert" => {
             concatenate_npy(&[path, path], path, 0, Conversion::new().order(Order::C))?;
         }
@@ -289,9 +280,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         },
         "zeros" => {
             let options = WriteOptions::new().preallocate(true);
-            replace_file_with(path, &options, |file| {
-                write_zeroed_npy_with::<u64, _>(file, (3, 2), &options)
-            })?;
+            options.replace_file(path, |file| options.write_zeroed_npy::<u64, _>(file, (3, 2)))?;
         }
         "exclusive" => {
             // The second column, whose runs are written together with the first one.
@@ -310,13 +299,13 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             return Ok(format!("{:?}", map.shape()));
         },
         "npz create new" => {
-            let options = NpzOptions::new().write_options(WriteOptions::new().create_new(true));
-            write_npz_with(path, &[("x", &arr1(&[number]))], &options)?;
+            let options = WriteOptions::new().create_new(true);
+            options.write_npz(path, &[("x", &arr1(&[number]))])?;
         }
         "ra write" => write_ra(path, &arr2(&[[number, number]]))?,
         "ra create new" => {
-            let options = RaOptions::new().write_options(WriteOptions::new().create_new(true));
-            write_ra_with(path, &arr2(&[[number, number]]), &options)?;
+            let options = WriteOptions::new().create_new(true);
+            options.write_ra(path, &arr2(&[[number, number]]))?;
         }
         "ra replace" => {
             let old = FileReplacement::open(path)?;
@@ -327,16 +316,16 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         "ra read" => return Ok(format!("{:?}", read_ra::<_, Array2<u64>>(path)?)),
         "npz write" => write_npz(path, &[("x", &arr1(&[number]))])?,
         "npz write synced" => {
-            let options = NpzOptions::new().write_options(WriteOptions::new().sync(true));
-            write_npz_with(path, &[("x", &arr1(&[number])), ("y", &arr2(&[[number, 1], [2, 3]]))], &options)?;
+            let options = WriteOptions::new().sync(true);
+            options.write_npz(path, &[("x", &arr1(&[number])), ("y", &arr2(&[[number, 1], [2, 3]]))])?;
         }
         "npz update synced" => {
-            let options = NpzOptions::new().write_options(WriteOptions::new().sync(true));
-            NpzUpdate::open_with(path, &options)?.add("b", &arr1(&[number]))?.finish()?;
+            let options = WriteOptions::new().sync(true);
+            options.update_npz(path)?.add("b", &arr1(&[number]))?.finish()?;
         }
         "ra write synced" => {
-            let options = RaOptions::new().write_options(WriteOptions::new().sync(true));
-            write_ra_with(path, &arr2(&[[number, number]]), &options)?;
+            let options = WriteOptions::new().sync(true);
+            options.write_ra(path, &arr2(&[[number, number]]))?;
         }
         "npz update" => {
             NpzUpdate::open(path)?.add(format!("b{number}"), &arr1(&[number]))?.finish()?;
@@ -349,7 +338,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         }
         "stack append synced" => {
             let options = WriteOptions::new().sync(true);
-            let mut writer = NpyStackWriter::append_with(path, UncommittedParts::Refuse, &options)?;
+            let mut writer = options.append_stack(path)?;
             for _ in 0..2 {
                 writer.push(&arr2(&[[number, 1], [number, 2]]))?;
                 writer.commit()?;

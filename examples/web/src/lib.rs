@@ -10,8 +10,7 @@ mod slice;
 
 use std::io::Cursor;
 
-use ndarray_io::ra::{RaReader, ReadRaExt};
-use ndarray_io::{DynArray, Limits, NpyReader, NpzReader, ReadNpyExt, ReadOptions};
+use ndarray_io::{DynArray, Limits, ReadOptions};
 use serde_json::{Value, json};
 
 pub use look::{Picture, look};
@@ -47,7 +46,7 @@ impl DroppedFile {
     /// Describes the file and its arrays. Reads only their headers.
     pub fn describe(&self) -> Result<Value> {
         if self.0.starts_with(b"PK") {
-            let mut npz = NpzReader::new_with(Cursor::new(&self.0), &options())?;
+            let mut npz = options().npz_reader(Cursor::new(&self.0))?;
             let members: Vec<_> = npz.members().iter().take(MAX_MEMBERS).cloned().collect();
             let more = npz.len() - members.len();
             let arrays = members.iter().map(|member| {
@@ -79,13 +78,13 @@ impl DroppedFile {
             );
         }
         let (format, array) = if self.0.starts_with(b"rawarray") {
-            let reader = RaReader::new_with(&self.0[..], &options())?;
+            let reader = options().ra_reader(&self.0[..])?;
             ("RA".to_owned(), header_json(&reader.dtype().to_string(), reader.shape(), "Fortran"))
         } else {
-            let reader = NpyReader::new_with(&self.0[..], &options())?;
+            let reader = options().reader(&self.0[..])?;
             let order = format!("{:?}", reader.order());
             (
-                format!("NPY {}", reader.version()),
+                reader.npy_header().map_or_else(String::new, |header| format!("NPY {}", header.version)),
                 header_json(&reader.dtype().to_string(), reader.shape(), &order),
             )
         };
@@ -95,11 +94,11 @@ impl DroppedFile {
     /// Reads one of the arrays.
     pub fn read(&self, index: usize) -> Result<DynArray> {
         if self.0.starts_with(b"PK") {
-            NpzReader::new_with(Cursor::new(&self.0), &options())?.read(index)
+            options().npz_reader(Cursor::new(&self.0))?.read(index)
         } else if self.0.starts_with(b"rawarray") {
-            DynArray::read_ra_with(&self.0[..], &options())
+            options().read_ra_from::<DynArray>(&self.0[..])
         } else {
-            DynArray::read_npy_with(&self.0[..], &options())
+            options().read_from::<DynArray>(&self.0[..])
         }
     }
 }

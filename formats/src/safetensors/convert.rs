@@ -8,8 +8,7 @@ use ndarray_io::bytes::ReadAt;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::file::write_headed;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{ByteOrder, DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteOptions, npy};
+use ndarray_io::{ByteOrder, DynArray, NpyFile, NpzFile, Result, WriteOptions, npy};
 
 use super::SafeTensors;
 use super::write::FilePlan;
@@ -19,7 +18,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 
 /// Writes the arrays of an archive as a file of safetensors, in bounded memory, with these metadata.
 ///
-/// [`replace_file_with`](ndarray_io::file::replace_file_with) replaces a file in one step.
+/// [`WriteOptions::replace_file`] replaces a file in one step.
 ///
 /// # Errors
 ///
@@ -77,10 +76,10 @@ fn write_elements(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
 /// # Errors
 ///
 /// - [`Unsupported`](ndarray_io::error::ErrorKind::Unsupported) if several elements of a tensor share a byte: nothing is left out.
-/// - Those of [`NpzWriter::add_raw`], and of reading the file.
-pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &NpzOptions) -> Result<()> {
+/// - Those of [`NpzWriter::add_raw`](ndarray_io::NpzWriter::add_raw), and of reading the file.
+pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &WriteOptions) -> Result<()> {
     file.check_none_packed()?;
-    let mut archive = NpzWriter::new_with(writer, options);
+    let mut archive = options.npz_writer(writer)?;
     for tensor in file.tensors().as_slice() {
         let header = tensor.header();
         let stored = Header::new(header.dtype().stored(), Order::C, header.shape().into())?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray_io::error::ErrorKind;
-use ndarray_io::file::{header_of, replace_file_with, write_headed};
+use ndarray_io::file::{header_of, write_headed};
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, Error, Result, WriteArray, WriteOptions};
 use safetensors::Dtype;
@@ -29,10 +29,9 @@ use super::{malformed, safetensors_dtype};
 /// - A [conflict](Error::is_conflict) if the existing file is locked or cannot be replaced.
 pub fn write_safetensors<P: AsRef<Path>>(path: P, tensors: &[(&str, &dyn WriteArray)]) -> Result<()> {
     let path = path.as_ref();
-    replace_file_with(path, &WriteOptions::new(), |file| {
-        write_safetensors_to(file, tensors, &BTreeMap::new())
-    })
-    .map_err(|error| error.at_path(path))
+    WriteOptions::new()
+        .replace_file(path, |file| write_safetensors_to(file, tensors, &BTreeMap::new()))
+        .map_err(|error| error.at_path(path))
 }
 
 /// Writes arrays and metadata to a writer. See [`write_safetensors`].

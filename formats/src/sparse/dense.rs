@@ -6,7 +6,6 @@ use std::path::Path;
 use ndarray::{Array, Dimension};
 use ndarray_io::dtype::Kind;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, DType, DynArray, Error, NpyFile, ReadableElement, Result, WriteOptions, npy};
 
@@ -73,7 +72,8 @@ impl Sparse {
     /// ```
     pub fn write_dense<P: AsRef<Path>>(&self, path: P, options: &WriteOptions) -> Result<()> {
         let path = path.as_ref();
-        replace_file_with(path, options, |file| self.write_dense_to(file))
+        options
+            .replace_file(path, |file| self.write_dense_to(file))
             .map_err(|error: Error| error.at_path(path))
     }
 

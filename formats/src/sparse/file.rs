@@ -146,7 +146,7 @@ impl SparseFile {
     /// Those of [`open`](Self::open).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let open = || Self::open_in(&NpzFile::open_with(path, options)?);
+        let open = || Self::open_in(&options.open_npz(path)?);
         open().map_err(|error: Error| error.at_path(path))
     }
 

@@ -34,10 +34,8 @@ use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, Ix1};
 use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::file::replace_file_with;
 use ndarray_io::header::Order;
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::{DynArray, Error, NpzFile, NpzWriter, ReadOptions, Result, WritableElement, WriteArray};
+use ndarray_io::{DynArray, Error, NpzFile, ReadOptions, Result, WritableElement, WriteArray, WriteOptions};
 
 /// The names of the members that an archive of a sparse matrix can have, in any layout. Other members are ignored when it is read.
 pub const MEMBER_NAMES: &[&str] =
@@ -157,7 +155,7 @@ impl Sparse {
     /// Those of [`read`](Self::read).
     pub fn read_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let read = || Self::read_from(&NpzFile::open_with(path, options)?);
+        let read = || Self::read_from(&options.open_npz(path)?);
         read().map_err(|error: Error| error.at_path(path))
     }
 
@@ -192,9 +190,9 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// Those of [`NpzWriter::add_array`].
+    /// Those of [`WriteOptions::write_npz`].
     pub fn write<P: AsRef<Path>>(&self, path: P) -> Result<()> {
-        self.write_with(path, &NpzOptions::new())
+        self.write_with(path, &WriteOptions::new())
     }
 
     /// Writes it to an archive, with options, such as a compression.
@@ -202,9 +200,10 @@ impl Sparse {
     /// # Errors
     ///
     /// Those of [`write`](Self::write).
-    pub fn write_with<P: AsRef<Path>>(&self, path: P, options: &NpzOptions) -> Result<()> {
+    pub fn write_with<P: AsRef<Path>>(&self, path: P, options: &WriteOptions) -> Result<()> {
         let path = path.as_ref();
-        replace_file_with(path, options.get_write_options(), |file| self.write_to(file, options))
+        options
+            .replace_file(path, |file| self.write_to(file, &options.content_options()))
             .map_err(|error: Error| error.at_path(path))
     }
 
@@ -213,7 +212,7 @@ impl Sparse {
     /// # Errors
     ///
     /// Those of [`write`](Self::write). After an error, the writer may have received part of the archive.
-    pub fn write_to<W: Write>(&self, writer: W, options: &NpzOptions) -> Result<()> {
+    pub fn write_to<W: Write>(&self, writer: W, options: &WriteOptions) -> Result<()> {
         let shape: Vec<i64> = self.shape.iter().map(|length| *length as i64).collect();
         let format = DynArray::from_bytes("|S3".parse()?, Vec::new(), Order::C, self.format().as_bytes())?;
         let coords = match &self.layout {
@@ -235,9 +234,9 @@ impl Sparse {
         if self.is_array {
             members.push(("_is_array", &yes));
         }
-        let mut archive = NpzWriter::new_with(writer, options);
+        let mut archive = options.npz_writer(writer)?;
         for (name, array) in members {
-            archive.add_with(name, array, options)?;
+            archive.add(name, array)?;
         }
         Ok(archive.finish()?.flush()?)
     }

@@ -211,7 +211,7 @@ impl BlockComparison<'_> {
     /// Converts the elements of one of the two files, which an error names.
     fn cast<T: ReadableElement>(&self, array: &DynArray, file_number: usize) -> Result<ArrayD<T>, Failure> {
         Ok(array
-            .cast_with(&crate::reading::options().casting(Casting::Unsafe))
+            .cast(&crate::reading::options().casting(Casting::Unsafe))
             .map_err(|error| self.sources[file_number].name_error(error))?)
     }
 

@@ -46,7 +46,7 @@ impl ExactElements {
         let long = Scalar::new(kind, 16 * parts_per_element, ByteOrder::NATIVE)
             .expect("there are long doubles of 16 bytes");
         let options = ReadOptions::new().casting(Casting::Unsafe).long_double(format);
-        let made = array.cast_to_with(&DType::from(long), &options)?.in_order(Order::C)?.into_owned();
+        let made = array.cast_to(&DType::from(long), &options)?.in_order(Order::C)?.into_owned();
         let bits = made.bytes().as_chunks().0.iter();
         let number = |bytes: &[u8; 16]| LongDouble::from_le_bytes(u128::from_ne_bytes(*bytes).to_le_bytes());
         Ok(Self {

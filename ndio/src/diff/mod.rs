@@ -231,7 +231,7 @@ fn compare_arrays(
     let mut progress = Progress::new();
     // Read in the storage order if it is the same for both files, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
-    wider.blocks().order(order).bytes(BLOCK_BYTES).map(
+    wider.blocks().order(order).bytes(BLOCK_BYTES).par_map(
         |block| {
             let is_first = std::ptr::eq(wider, one);
             let other = if is_first { two } else { one };

@@ -93,16 +93,16 @@ fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Valu
         Format::Npy | Format::Csv | Format::Raw => describe_npy(&input, 0, options)?,
         Format::Ra => {
             let mut reader = input.ra_reader(options).map_err(to_fault)?;
-            let header: RaHeader = reader.ra_header().clone();
+            let header = reader.ra_header().cloned();
             let mut array = describe_array(&reader.read()?)?;
             let start = reader.data_offset();
             array["start"] = json!(0);
             array["data_start"] = json!(start);
             array["fortran_order"] = json!(true);
-            for (name, number) in
-                [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
-            {
-                array[name] = json!(number);
+            if let Some(RaHeader { flags, eltype, elbyte, .. }) = header {
+                for (name, number) in [("flags", flags), ("eltype", eltype), ("elbyte", elbyte)] {
+                    array[name] = json!(number);
+                }
             }
             array["trailing"] = json!(reader.trailing()?.len());
             vec![array]
@@ -120,14 +120,16 @@ fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Valu
 fn describe_npy(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
     let mut file = input.file().map_err(to_fault)?;
     file.seek(SeekFrom::Start(offset))?;
-    let mut reader = NpyReader::new_with(file, options)?;
+    let mut reader = options.reader(file)?;
     let (mut arrays, mut start) = (Vec::new(), 0);
     loop {
-        let head = (reader.version().numbers(), reader.descr_text().to_owned());
+        let head = reader.npy_header().cloned();
         let data_start = start + reader.data_offset();
         let mut array = describe_array(&reader.read()?)?;
-        array["version"] = json!([head.0.0, head.0.1]);
-        array["descr"] = json!(head.1);
+        if let Some(head) = head {
+            array["version"] = json!([head.version.numbers().0, head.version.numbers().1]);
+            array["descr"] = json!(head.descr);
+        }
         array["start"] = json!(offset + start);
         array["data_start"] = json!(offset + data_start);
         arrays.push(array);

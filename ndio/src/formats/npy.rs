@@ -78,8 +78,7 @@ impl FileFormat for Npy {
                     changes.check_applicable(&source)?;
                     let conversion = changes.conversion(WriteOptions::new(), &mut progress);
                     match &source.array {
-                        SourceArray::Npy(array) => return Ok(convert_file_into(array, file, conversion)?),
-                        SourceArray::Ra(array) => return Ok(convert_file_into(array, file, conversion)?),
+                        SourceArray::File(array) => return Ok(convert_file_into(array, file, conversion)?),
                         SourceArray::Objects(_) => {}
                     }
                 }
@@ -115,7 +114,7 @@ pub(crate) fn refuse_bytes_after(
     if count > 1 || arrays.last_array_has_objects() {
         return Err(input.at(format!("{more} bytes that are not an array follow its last array{advice}")));
     }
-    let Err(error) = input.npy(&crate::reading::options())?.check_end() else {
+    let Err(error) = input.array(&crate::reading::options())?.check_end() else {
         return Ok(()); // they are being appended
     };
     let rows = match error.kind() {
@@ -141,11 +140,7 @@ pub(super) fn write(
         && source.dtype().has_object()
     {
         changes.check_applicable(&source)?;
-        return Ok(ndarray_io::WriteNpyExt::write_npy_with(
-            &*in_order(array, changes)?,
-            sink,
-            &WriteOptions::new(),
-        )?);
+        return Ok(WriteOptions::new().write_to(sink, &*in_order(array, changes)?)?);
     }
     changes.write_npy(&source.ensure_iterable()?, progress, sink)
 }

@@ -3,8 +3,8 @@
 use std::io::{self, Seek, Write};
 use std::rc::Rc;
 
-use ndarray_io::npz::{Method, NpzMember, NpzOptions};
-use ndarray_io::{Compression, NpzWriter};
+use ndarray_io::npz::{Method, NpzMember};
+use ndarray_io::{Compression, NpzWriter, WriteOptions};
 
 use super::npy::in_order;
 use super::{CompressionName, CreateContext, FileFormat, Member, PendingArray, PendingArrays};
@@ -47,7 +47,7 @@ impl FileFormat for Npz {
             let (shared, selection, input) = (Rc::clone(&archive), selection.clone(), Rc::clone(&input));
             let array = PendingArray::new(Some(archive.members()[index].name().to_owned()), move || {
                 let source = Source::open_member(&shared, index, &input, selection.slice.is_none())?;
-                if let SourceArray::Npy(file) = &source.array
+                if let SourceArray::File(file) = &source.array
                     && let Err(error) = file.check_end()
                 {
                     // NumPy does not look at it.
@@ -109,7 +109,7 @@ fn copy_member(
     archive: &mut ArchiveWriter<'_>,
     member: &Member,
     name: Option<String>,
-    options: &NpzOptions,
+    options: &WriteOptions,
     progress: &mut Progress,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
@@ -150,7 +150,7 @@ impl ArchiveWriter<'_> {
         name: String,
         bytes: impl io::Read,
         len: u64,
-        options: &NpzOptions,
+        options: &WriteOptions,
     ) -> Result<(), Failure> {
         match self {
             Self::File(archive) => archive.add_raw_with(name, bytes, len, options)?,
@@ -166,7 +166,7 @@ pub(crate) fn add(
     name: String,
     source: Source,
     changes: &Changes,
-    options: &NpzOptions,
+    options: &WriteOptions,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     if let SourceArray::Objects(array) = &source.array
@@ -190,20 +190,20 @@ pub(crate) fn add(
 pub(crate) fn options_like(
     name: Option<CompressionName>,
     member: Option<&NpzMember>,
-) -> Result<NpzOptions, Failure> {
+) -> Result<WriteOptions, Failure> {
     let compression = match (name, member.map(NpzMember::method)) {
         (Some(_), _) | (None, None) => compression_of(name)?,
         (None, Some(Method::Stored)) => Compression::Stored,
         (None, Some(Method::Zstd)) => Compression::Zstd(3),
-        (None, Some(_)) => Compression::deflated(),
+        (None, Some(_)) => Compression::DEFLATE,
     };
-    Ok(NpzOptions::new().compression(compression))
+    Ok(WriteOptions::new().compression(compression))
 }
 
 pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {
     Ok(match name {
         None | Some(CompressionName::None) => Compression::Stored,
-        Some(CompressionName::Deflate) => Compression::deflated(),
+        Some(CompressionName::Deflate) => Compression::DEFLATE,
         Some(CompressionName::Zstd) => Compression::Zstd(3),
         Some(CompressionName::Lz4) => return Err("--compression lz4 is for RA files".into()),
     })

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::rc::Rc;
 
+use ndarray_io::Compression;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::ra::{self, RaOptions, WriteRaExt};
-use ndarray_io::{DType, DynView};
+use ndarray_io::ra::{self};
+use ndarray_io::{DType, DynView, WriteOptions};
 
 use super::{
     CompressionName, CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array,
@@ -80,7 +81,7 @@ impl FileFormat for Ra {
                 payload.try_reserve_exact(usize::try_from(header.payload_len().unwrap_or(u64::MAX))?)?;
                 elements.write_to(&mut progress, &mut payload)?;
                 let view = fortran_view(&payload, &header)?;
-                return Ok(view.write_ra_with(sink, &RaOptions::new().compressed(true))?);
+                return Ok(WriteOptions::new().compression(Compression::Lz4).write_ra_to(sink, &view)?);
             }
             sink.write_all(&head)?;
             elements.write_to(&mut progress, &mut sink)

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use ndarray_io::DType;
 use ndarray_io::header::{Header, Order, Shape};
-use ndarray_io::{DType, NpyFile};
 
 use super::npy::parse_dtype;
 use super::{CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array};
@@ -61,7 +61,7 @@ impl FileFormat for Raw {
         let bytes = with_header(&header, input.bytes()?, offset)?;
         let (name, selection) = (input.name().to_owned(), arguments.selection.clone());
         Ok(single_array(PendingArray::new(None, move || {
-            let file = NpyFile::from_source_with(bytes, &crate::reading::options())?.with_path(&name);
+            let file = crate::reading::options().open_source(bytes)?.with_path(&name);
             selection.part_of(Source::npy(file, &name))
         })))
     }

@@ -64,8 +64,7 @@ impl FileFormat for Stack {
         let mut progress = Progress::new();
         let conversion = changes.conversion(options, &mut progress);
         match &source.array {
-            SourceArray::Npy(file) => convert_file_to_stack(file, folder, axis, length, conversion)?,
-            SourceArray::Ra(file) => convert_file_to_stack(file, folder, axis, length, conversion)?,
+            SourceArray::File(file) => convert_file_to_stack(file, folder, axis, length, conversion)?,
             SourceArray::Objects(_) => {
                 return Err(format!(
                     "{}: Python objects are not written as a stack",

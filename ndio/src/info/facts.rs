@@ -292,7 +292,8 @@ impl ArrayFacts {
             data.is_whole = Some(true);
         }
         data.can_be_mapped = data.is_whole == Some(true) && is_native_endian(reader.dtype()) && !is_pickle;
-        Self { version: Some(reader.version().to_string()), ..Self::new(header, data) }
+        let version = reader.npy_header().map(|header| header.version.to_string());
+        Self { version, ..Self::new(header, data) }
     }
 
     /// Whether the array has all of its data, and its elements could be read, if they were.

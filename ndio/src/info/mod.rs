@@ -177,7 +177,7 @@ fn single_array_facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, 
     if stats {
         let source = match format {
             Format::Ra | Format::Stack => Source::open_single_array(input, format, &options)?,
-            _ => Source::npy(input.npy(&options)?, input.name()),
+            _ => Source::npy(input.array(&options)?, input.name()),
         };
         facts.stats = Some(stats_of(&source.ensure_iterable()?));
     }
@@ -188,13 +188,15 @@ fn single_array_facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, 
 fn ra_facts(input: &Input) -> Result<ArrayFacts, Failure> {
     let options = crate::reading::options();
     if input.is_remote()
-        && let Ok(file) = input.ra(&options)
+        && let Ok(file) = input.array(&options)
     {
         let header = HeaderFacts::of(file.dtype(), file.order(), file.shape());
         return Ok(ArrayFacts::new(header, DataFacts::at(file.data_offset(), Some(file.extent()?))));
     }
     let mut reader = input.ra_reader(&options)?;
-    let RaHeader { flags, eltype, elbyte, size, .. } = *reader.ra_header();
+    let Some(RaHeader { flags, eltype, elbyte, size, .. }) = reader.ra_header().cloned() else {
+        return Err(input.at("it has changed, and does not hold an RA array now"));
+    };
     let header = HeaderFacts::of(reader.dtype(), reader.order(), reader.shape());
     let mut data = DataFacts::at(reader.data_offset(), reader.extent());
     data.can_be_mapped = flags & !1 == 0 && data.is_whole == Some(true) && is_native_endian(reader.dtype());
@@ -220,21 +222,22 @@ fn stack_facts(input: &Input) -> Result<ArrayFacts, Failure> {
 
 /// Describes an NPY file in a store; `None` if there is more in it than one array.
 fn remote_npy_facts(input: &Input) -> Result<Option<ArrayFacts>, Failure> {
-    let file = input.npy(&crate::reading::options())?;
+    let file = input.array(&crate::reading::options())?;
     let extent = file.extent()?;
     if matches!(extent, Extent::Long { .. }) || file.dtype().has_object() {
         return Ok(None);
     }
     let header = HeaderFacts::of(file.dtype(), file.order(), file.shape());
     let data = DataFacts::at(file.data_offset(), Some(extent));
-    Ok(Some(ArrayFacts { version: Some(file.version().to_string()), ..ArrayFacts::new(header, data) }))
+    let version = file.npy_header().map(|header| header.version.to_string());
+    Ok(Some(ArrayFacts { version, ..ArrayFacts::new(header, data) }))
 }
 
 /// Describes an NPY file, array by array: there may be millions. Returns whether all of them are whole.
 fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     // Objects are read as data.
     let options = crate::reading::options().allow_objects(true);
-    let mut reader = NpyReader::new_with(input.file()?, &options)?;
+    let mut reader = options.reader(input.file()?)?;
     let mut sources = Arrays::of(input, &options);
     let mut describe = |reader: &mut NpyReader<std::fs::File>| -> Result<ArrayFacts, Failure> {
         let mut facts = ArrayFacts::of_npy(reader);

@@ -6,8 +6,6 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use ndarray_io::NpyReader;
-
 use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native_endian};
 use super::{Arguments, advance_to_next_array, describe_input};
 use crate::failure::{Failure, at};
@@ -57,11 +55,11 @@ fn npy_facts<R: Read>(
     input: CountingReader<R>,
 ) -> Result<(FileFacts, Vec<ArrayFacts>), Failure> {
     let count = Rc::clone(&input.count);
-    let mut reader = NpyReader::new_with(input, &crate::reading::options().allow_objects(true))?;
+    let mut reader = crate::reading::options().allow_objects(true).reader(input)?;
     let (mut all, mut begin) = (Vec::new(), 0);
     loop {
         let mut header = HeaderFacts::of(reader.dtype(), reader.order(), reader.shape());
-        let version = Some(reader.version().to_string());
+        let version = reader.npy_header().map(|header| header.version.to_string());
         let (declared, data) = (reader.payload_len(), begin + reader.data_offset());
         if declared.is_none() {
             header.bytes = None; // a pickle

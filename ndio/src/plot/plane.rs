@@ -63,7 +63,7 @@ impl<'a> Plane<'a> {
         let blocks = self.source.blocks().bytes(BLOCK_BYTES).within(&part)?;
         let all = blocks.byte_len();
         let mut progress = Progress::new();
-        blocks.map(
+        blocks.par_map(
             |block| {
                 let bytes = block.array().bytes().len() as u64;
                 let mut numbers = real_numbers(block.array()).map_err(|failure| in_block(&block, failure))?;
@@ -136,10 +136,10 @@ fn real_numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
     match array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Complex) => {
             let options = crate::reading::options().casting(Casting::Unsafe);
-            Ok(array.cast_with::<Complex<f64>, IxDyn>(&options)?.mapv(num_complex::Complex::norm))
+            Ok(array.cast::<Complex<f64>, IxDyn>(&options)?.mapv(num_complex::Complex::norm))
         }
         Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Narrow(_)) => {
-            Ok(array.cast_with(&crate::reading::options().casting(Casting::Unsafe))?)
+            Ok(array.cast(&crate::reading::options().casting(Casting::Unsafe))?)
         }
         _ if array.dtype().as_record().is_some() => {
             Err(format!("dtype {} is not numeric; --field selects a field", array.dtype()).into())

@@ -3,9 +3,9 @@
 use std::io::Seek;
 use std::sync::Arc;
 
+use ndarray_io::ReadOptions;
 use ndarray_io::bytes::ReadAt;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::{NpyFile, NpyReader, ReadOptions};
 
 use super::{HeadedBytes, Selection};
 use crate::failure::{Failure, at, at_part};
@@ -87,7 +87,7 @@ impl<'a> Arrays<'a> {
             0 => Ok(()),
             // Rows that are being appended are not damage.
             _ if self.returned_count == 1 && !self.last_has_objects => {
-                Ok(self.input.npy(self.options)?.check_end()?)
+                Ok(self.input.array(self.options)?.check_end()?)
             }
             more => Err(self.input.at(format!("{more} bytes that are not an array follow its last array"))),
         }
@@ -117,7 +117,7 @@ impl<'a> Arrays<'a> {
         let (bytes, name) = (self.input.bytes()?, self.input.name());
         let bytes: Arc<dyn ReadAt> =
             if begin == 0 { bytes } else { Arc::new(HeadedBytes { head: Vec::new(), bytes, from: begin }) };
-        let (source, end) = match NpyFile::from_source_with(bytes, self.options) {
+        let (source, end) = match self.options.open_source(bytes) {
             Ok(file) => {
                 let head = file.data_offset();
                 let source = Source::npy(file.with_path(name), name);
@@ -128,7 +128,7 @@ impl<'a> Arrays<'a> {
             Err(error) if matches!(error.kind(), ErrorKind::Objects { .. }) => {
                 let mut file = self.input.file()?;
                 file.seek(std::io::SeekFrom::Start(begin))?;
-                let mut reader = NpyReader::new_with(file, self.options)?;
+                let mut reader = self.options.reader(file)?;
                 let source = Source::objects(reader.read()?, name);
                 (source, reader.into_inner().stream_position()?)
             }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ndarray::SliceInfoElem;
 use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::header::{Header, Order};
-use ndarray_io::{DynArray, NpyFile, Result, npy};
+use ndarray_io::{DynArray, Result, npy};
 
 use crate::failure::{Failure, at};
 use crate::slice;
@@ -136,7 +136,7 @@ pub(super) fn selected(
         head,
         last: Mutex::new(None),
     };
-    let file = NpyFile::from_source_with(part, &crate::reading::options())?;
+    let file = crate::reading::options().open_source(part)?;
     Ok(Source::npy(file.with_path(&name), &name))
 }
 

@@ -72,7 +72,7 @@ impl AnyStats {
 
     fn of_complex(array: &DynArray) -> Result<Self, Failure> {
         let options = crate::reading::options().casting(Casting::Unsafe);
-        let all = array.cast_with::<Complex<f64>, ndarray::IxDyn>(&options)?;
+        let all = array.cast::<Complex<f64>, ndarray::IxDyn>(&options)?;
         let part = |part: fn(&Complex<f64>) -> f64| {
             // A complex number is NaN or infinite if either part is, so count it in the statistics of both
             // parts.
@@ -179,7 +179,7 @@ pub(crate) fn compute(source: &Source) -> Result<AnyStats, Failure> {
     let all = source.byte_len();
     let mut progress = Progress::new();
     let mut merged = None;
-    source.blocks().bytes(BLOCK_BYTES).map(
+    source.blocks().bytes(BLOCK_BYTES).par_map(
         |block| {
             let bytes = block.array().bytes().len() as u64;
             let found = AnyStats::of(block.array()).map_err(|failure| in_block(&block, failure))?;

@@ -282,7 +282,7 @@ impl Object {
     pub fn dtype(dtype: &DType) -> Result<Self> {
         // Only the writer knows how pickles represent dtypes, so the dtype is pickled and read back.
         let pickle = super::write::pickled_dtype(dtype)?;
-        Ok(super::Pickle::from_bytes_with(&pickle, &ReadOptions::new())?.into_object())
+        Ok(ReadOptions::new().unpickle(&pickle)?.into_object())
     }
 
     /// Copies the object, and everything it refers to, into separate memory.

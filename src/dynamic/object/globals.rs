@@ -24,7 +24,7 @@ impl DynArray {
     ///
     /// let mut file = Vec::new();
     /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
-    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
+    /// let array = ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..])?;
     /// let names = array.globals().into_iter().filter(|global| !global.is_usual_in_data());
     /// assert_eq!(names.map(|global| global.to_string()).collect::<Vec<_>>(), ["os.system"]);
     /// # Ok::<(), ndarray_io::Error>(())
@@ -71,7 +71,7 @@ impl DynArray {
     ///
     /// let mut file = Vec::new();
     /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
-    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
+    /// let array = ReadOptions::new().allow_objects(true).read_from::<DynArray>(&file[..])?;
     /// assert_eq!(array.calls().last().unwrap().to_string(), "os.system('echo')");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```

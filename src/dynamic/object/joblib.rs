@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Pickle;
 use super::graph::BackingBytes;
 #[cfg(not(all(feature = "npz", feature = "zip-methods", feature = "lz4", feature = "zstd")))]
-use crate::error::Help;
+use crate::error::Remedy;
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::limits::Limits;
 use crate::options::ReadOptions;
@@ -219,7 +219,7 @@ impl FileCompression {
                     "a file of joblib.dump that is compressed by {method}, which has to be unpacked first"
                 );
                 let error = Error::from(ErrorKind::Unsupported { part: FilePart::Pickle, reason });
-                Err(error.with_help(Help::Feature { name: feature }))
+                Err(error.with_help(Remedy::Feature { name: feature }))
             }
         }
     }

@@ -48,16 +48,7 @@ impl Pickle {
     ///   written by `joblib.dump`, which puts the bytes of arrays into the pickle: see
     ///   [`read_joblib`](Self::read_joblib).
     pub fn read(reader: impl Read) -> Result<Self> {
-        Self::read_with(reader, &ReadOptions::new())
-    }
-
-    /// Reads exactly one pickle, with options.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Pickle::read`].
-    pub fn read_with(reader: impl Read, options: &ReadOptions) -> Result<Self> {
-        Self::from_bytes_with(&read_pickle_bytes(reader, options)?, options)
+        ReadOptions::new().read_pickle(reader)
     }
 
     /// Reads exactly one pickle of protocol 5 whose buffers are stored outside of it, as in `pickle.loads(…, buffers=…)`.
@@ -90,16 +81,6 @@ impl Pickle {
         let bytes = read_pickle_bytes(reader, options)?;
         let buffers: Vec<&[u8]> = buffers.iter().map(AsRef::as_ref).collect();
         Self::of_source(&PickleSource::with_buffers(&bytes, &buffers)?, options)
-    }
-
-    /// Decodes the pickle at the start of `bytes`, and ignores what follows it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Pickle::read`], except for I/O errors.
-    pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        options.get_limits().check_payload(bytes.len() as u64)?;
-        Self::of_source(&PickleSource::new(bytes), options)
     }
 
     fn of_source(source: &PickleSource<'_>, options: &ReadOptions) -> Result<Self> {
@@ -219,6 +200,27 @@ impl Pickle {
     /// As for [`Pickle::write`].
     pub fn write_with_buffers(object: &Object) -> Result<(Vec<u8>, Vec<&[u8]>)> {
         Pickler::pickle_with_buffers(object.as_ref())
+    }
+}
+
+impl ReadOptions {
+    /// Reads a pickle. See [`Pickle::read`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pickle::read`].
+    pub fn read_pickle(&self, reader: impl Read) -> Result<Pickle> {
+        self.unpickle(&read_pickle_bytes(reader, self)?)
+    }
+
+    /// Decodes the pickle at the start of `bytes`, and ignores what follows it. See [`Pickle::read`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Pickle::read`], except for I/O errors.
+    pub fn unpickle(&self, bytes: &[u8]) -> Result<Pickle> {
+        self.get_limits().check_payload(bytes.len() as u64)?;
+        Pickle::of_source(&PickleSource::new(bytes), self)
     }
 }
 

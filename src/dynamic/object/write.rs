@@ -12,7 +12,7 @@ use super::graph::{Id, Node, Slot, SlotContents};
 use super::walk::{Step, Walk};
 use super::{Array, Object, ObjectRef, View, times};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::pickle::OpcodeWriter;
@@ -338,7 +338,7 @@ impl<'a> Pickler<'a> {
                         "protocols before 4 cannot represent an object that is made with arguments by name"
                             .into();
                     let error = Error::from(ErrorKind::BadOption { reason });
-                    return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
+                    return Err(error.with_help(Remedy::PickleProtocol { protocol: 4 }));
                 }
                 (Some(_), _) => self.out.new_object(true),
                 (None, true) => self.out.new_object(false),

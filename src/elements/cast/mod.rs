@@ -30,7 +30,7 @@ pub use wrapped::{Enumeration, Markers, Newtype};
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
 use super::transform::{ByteTransform, ExplainFn};
-use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void, narrow};
+use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
 use crate::bytes::ReadBuf;
 use crate::dtype::DType;
 use crate::error::{CopyReason, ErrorKind, Result};
@@ -55,15 +55,17 @@ unsafe impl Zeroable for LongDouble {}
 // SAFETY: as above, and without padding.
 unsafe impl Pod for LongDouble {}
 /// Declares types that are transparent over a byte.
+#[cfg(feature = "narrow")]
 macro_rules! bytes {
     ($($type:ident)*) => {$(
         // SAFETY: transparent over a byte, for which any bit pattern is valid.
-        unsafe impl Zeroable for narrow::$type {}
+        unsafe impl Zeroable for super::narrow::$type {}
         // SAFETY: as above, and without padding.
-        unsafe impl Pod for narrow::$type {}
+        unsafe impl Pod for super::narrow::$type {}
     )*};
 }
 
+#[cfg(feature = "narrow")]
 bytes! {
     Float8E3M4 Float8E4M3 Float8E4M3B11Fnuz Float8E4M3Fn Float8E4M3Fnuz Float8E5M2 Float8E5M2Fnuz Float8E8M0Fnu
     Float6E2M3Fn Float6E3M2Fn Float4E2M1Fn Int1 Int2 Int4 Uint1 Uint2 Uint4

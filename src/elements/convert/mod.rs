@@ -20,7 +20,7 @@ use super::{ItemDecoder, ReadPlan, mismatch, swap_between};
 use crate::bytes::ReadBuf;
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::limits;
 use crate::options::ReadOptions;
 
@@ -93,7 +93,7 @@ fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recode> {
             match rules.long_double.is_none() && find_recoder(from, to, with_format).is_some() {
                 true => {
                     check_casting(rules.casting, from, to)?;
-                    Err(not_allowed(from, to, Help::LongDoubleFormat))
+                    Err(not_allowed(from, to, Remedy::LongDoubleFormat))
                 }
                 false => Err(mismatch(&(*from).into(), (*to).into(), false)),
             }
@@ -102,7 +102,7 @@ fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recode> {
 }
 
 /// Returns the error for a conversion that something else allows.
-fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
+fn not_allowed(from: &Scalar, to: &Scalar, help: Remedy) -> Error {
     let error = ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into() };
     Error::from(error).with_help(help)
 }
@@ -160,7 +160,7 @@ fn chain(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Re
 fn check_casting(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     match allows(casting, from, to) {
         true => Ok(()),
-        false => Err(not_allowed(from, to, Help::Cast(strictest_casting(from, to)))),
+        false => Err(not_allowed(from, to, Remedy::Cast(strictest_casting(from, to)))),
     }
 }
 

@@ -10,7 +10,7 @@ use super::Recode;
 use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::elements::swap::{swap_unit_of, swap_units};
-use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Remedy, Result};
 
 /// Appends native-endian numbers, converted.
 pub(super) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
@@ -49,7 +49,7 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
                 let reason = format!("{number} is out of range for {meant}");
                 let error =
                     Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK_LEN + at);
-                return Err(error.with_help(Help::Cast(Casting::Unsafe))); // which drops the high bits
+                return Err(error.with_help(Remedy::Cast(Casting::Unsafe))); // which drops the high bits
             }
             convert(items, &mut ReadBuf::of(made));
             if to.is_foreign() {

@@ -5,8 +5,8 @@ use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::super::change::{self, LockPurpose};
+use super::super::format::parse_npy;
 use super::super::read;
-use super::super::{ArrayFormat, Npy};
 use super::NpyWriter;
 use super::header::{
     dtype_for, group_inner_axes_for, growing_axis_len, options_for, rewrite_header, shape_of_rows,
@@ -18,31 +18,9 @@ use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, Uncommitted, Verb, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer::{self, Source};
-
-/// What to do with bytes after the array when rows are appended to a file.
-///
-/// Such bytes are rows that were written before a crash or an error and are not counted by the header. Whether they are, the file does
-/// not say: any bytes make rows, but another array after the first is an error in any case. A batch that is pushed at once may have been
-/// written in part; who sends it again after a crash discards these rows.
-///
-/// ```
-/// use ndarray_io::file::UncommittedRows;
-/// assert_eq!(UncommittedRows::default(), UncommittedRows::Refuse);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UncommittedRows {
-    /// Fails with [`ErrorKind::Uncommitted`], which contains the number of rows. This is the default.
-    #[default]
-    Refuse,
-    /// Adds the complete rows to the array and removes an incomplete row.
-    Recover,
-    /// Removes all rows that the header does not count.
-    Discard,
-}
 
 /// Returns the header of a file with axes as a writer sees them; an error if it cannot write such elements.
 pub(crate) type WritableHeader = fn(&Header, &WriteOptions) -> Result<Header>;
@@ -73,51 +51,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
     /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
-    }
-
-    /// Opens an existing NPY file to append rows to its array, with options.
-    ///
-    /// `surplus` determines what happens to the rows that an interrupted append has left.
-    /// [`UncommittedRows::Recover`] and [`UncommittedRows::Discard`] change the file immediately. Of the
-    /// options, only `sync`, `threads` and `wait_for_lock` have an effect; the file determines the rest.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Locked`] if another writer has locked the file.
-    /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
-    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length, or if `sync` is set and the length in the header
-    ///   crosses a boundary between disk sectors.
-    /// - [`ErrorKind::Uncommitted`] if an interrupted append has left rows and `surplus` is
-    ///   [`UncommittedRows::Refuse`].
-    /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
-    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{arr1, Array1};
-    /// use ndarray_io::file::UncommittedRows;
-    /// use ndarray_io::{NpyWriter, WriteOptions};
-    ///
-    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
-    /// // A process appends, and dies before it finishes.
-    /// std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path)?, &[3, 4])?;
-    /// assert!(NpyWriter::<u8, _>::append(&path).is_err());
-    /// NpyWriter::<u8, _>::append_with(&path, UncommittedRows::Recover, &WriteOptions::new())?.finish()?;
-    /// assert_eq!(ndarray_io::read_npy::<_, Array1<u8>>(&path)?, arr1(&[1, 2, 3, 4]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn append_with<P: AsRef<Path>>(
-        path: P,
-        surplus: UncommittedRows,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        RowWriter::open_to_append(path.as_ref(), None, surplus, options, writable_header::<A>)
-            .map(Self::of_rows)
+        WriteOptions::new().append(path)
     }
 
     /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
@@ -136,67 +70,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::BadOption`] if text has no width, or the elements are Python objects.
     /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
-        Self::create_with(path, row, &WriteOptions::new())
-    }
-
-    /// Creates or overwrites an NPY file whose array grows by rows of the given shape, with options.
-    ///
-    /// The options are those of [`NpyWriter::new_with`], plus `wait_for_lock`. With `sync`, the folder is
-    /// synced too.
-    ///
-    /// # Errors
-    ///
-    /// - [`ErrorKind::Io`] if an I/O operation fails.
-    /// - [`ErrorKind::Locked`] if another writer has locked the file.
-    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
-    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
-    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
-    /// - [`ErrorKind::BadOption`] if text has no width, or the elements are Python objects.
-    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::arr1;
-    /// use ndarray_io::{NpyWriter, WriteOptions};
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("log.npy");
-    /// let mut log = NpyWriter::create_with(&path, &[2], &WriteOptions::new().sync(true))?;
-    /// log.push(&arr1(&[1.0, 2.0]))?;
-    /// log.checkpoint()?; // this row survives a loss of power
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let dtype = dtype_for::<A>(options).map_err(|error| error.at_path(path))?;
-        RowWriter::create_for_rows(path, row, &dtype, options, writable_header::<A>).map(Self::of_rows)
-    }
-
-    /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
-    ///
-    /// The file appears with its header, which counts no rows, and locked. This is [`NpyWriter::create_with`] with
-    /// [`WriteOptions::create_new`].
-    ///
-    /// # Errors
-    ///
-    /// - [`ErrorKind::AlreadyExists`] if the path exists.
-    /// - Those of [`NpyWriter::create`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray_io::NpyWriter;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("log.npy");
-    /// NpyWriter::<f64, _>::create_new(&path, &[2])?.finish()?;
-    /// assert!(NpyWriter::<f64, _>::create_new(&path, &[2]).unwrap_err().is_conflict());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn create_new<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
-        Self::create_with(path, row, &WriteOptions::new().create_new(true))
+        WriteOptions::new().create(path, row)
     }
 
     /// Opens an NPY file to append rows of the given shape, or creates it if there is none.
@@ -224,34 +98,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn append_or_create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
-        Self::append_or_create_with(path, row, UncommittedRows::Refuse, &WriteOptions::new())
-    }
-
-    /// Opens an NPY file to append rows of the given shape, or creates it, with options.
-    ///
-    /// `surplus` and the options have the meaning that they have for [`NpyWriter::append_with`] if there is a file, and
-    /// otherwise for [`NpyWriter::create_with`].
-    ///
-    /// # Errors
-    ///
-    /// - [`ErrorKind::ShapeMismatch`] if the rows of an existing file have another shape.
-    /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
-    /// - Those of [`NpyWriter::append_with`] and [`NpyWriter::create_with`].
-    pub fn append_or_create_with<P: AsRef<Path>>(
-        path: P,
-        row: &[usize],
-        surplus: UncommittedRows,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let dtype = || dtype_for::<A>(options);
-        RowWriter::open_to_append_or_create(
-            path.as_ref(),
-            (row, &dtype),
-            surplus,
-            options,
-            writable_header::<A>,
-        )
-        .map(Self::of_rows)
+        WriteOptions::new().append_or_create(path, row)
     }
 }
 
@@ -304,20 +151,19 @@ impl RowWriter<File> {
     pub(crate) fn open_to_append(
         path: &Path,
         row: Option<&[usize]>,
-        surplus: UncommittedRows,
         options: &WriteOptions,
         writable_header: WritableHeader,
     ) -> Result<Self> {
         let open = || {
             let file = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
             let (file, locked) = file.into_handle_and_lock()?;
-            let mut writer = Self::open_for_append(file, row, surplus, options, writable_header)?;
+            let mut writer = Self::open_for_append(file, row, options, writable_header)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if row.is_some() {
                 // The process that has created the file may have been killed before its name was synced.
                 change::sync_folder_of(path, options)?;
             }
-            if surplus == UncommittedRows::Recover {
+            if options.get_uncommitted() == Uncommitted::Recover {
                 writer.checkpoint()?; // so that a later error does not lose the recovered rows
             }
             Ok(writer)
@@ -342,8 +188,7 @@ impl RowWriter<File> {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
                 let (file, locked) = file.into_handle_and_lock()?;
-                let refuse = UncommittedRows::Refuse;
-                (Self::open_for_append(file, None, refuse, options, writable_header)?, locked)
+                (Self::open_for_append(file, None, options, writable_header)?, locked)
             } else {
                 let (file, locked) = change::open_in_place(path, options)?.into_handle_and_lock()?;
                 let writer = Self::new_without_locking(file, row, dtype.clone(), options)?;
@@ -360,7 +205,6 @@ impl RowWriter<File> {
     pub(crate) fn open_to_append_or_create(
         path: &Path,
         (row, dtype): (&[usize], &dyn Fn() -> Result<DType>),
-        surplus: UncommittedRows,
         options: &WriteOptions,
         writable_header: WritableHeader,
     ) -> Result<Self> {
@@ -368,7 +212,7 @@ impl RowWriter<File> {
         const MAX_ATTEMPTS: usize = 100;
         let mut retries = 0..MAX_ATTEMPTS;
         loop {
-            match Self::open_to_append(path, Some(row), surplus, options, writable_header) {
+            match Self::open_to_append(path, Some(row), options, writable_header) {
                 Err(error) if error.is_not_found() => {}
                 opened => return opened,
             }
@@ -385,7 +229,6 @@ impl RowWriter<File> {
     fn open_for_append(
         mut file: File,
         wanted: Option<&[usize]>,
-        surplus: UncommittedRows,
         options: &WriteOptions,
         writable_header: WritableHeader,
     ) -> Result<Self> {
@@ -415,13 +258,13 @@ impl RowWriter<File> {
             read::check_no_array_follows(more, false, |head| Region::of_file(&file).fill_at(head, after))?;
         }
         let rows = more.checked_div(row_bytes).unwrap_or(0);
-        let kept = match surplus {
+        let kept = match options.get_uncommitted() {
             _ if more == 0 => 0,
-            UncommittedRows::Refuse => {
+            Uncommitted::Refuse => {
                 return Err(ErrorKind::Uncommitted { bytes: more, rows, parts: 0 }.into());
             }
-            UncommittedRows::Recover => rows,
-            UncommittedRows::Discard => 0,
+            Uncommitted::Recover => rows,
+            Uncommitted::Discard => 0,
         };
         // `kept` rows become part of the array. The file is truncated after them, because new rows must
         // follow directly.
@@ -450,11 +293,11 @@ fn read_header_and_tail_len(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     // No longer than the file, so that its end need not be found by another read.
     let mut head = vec![0; usize::try_from(length).unwrap_or(FIRST_READ_LEN).min(FIRST_READ_LEN)];
     let filled = region.fill_at(&mut head, 0)?;
-    let (found, used) = match Npy::parse(&head[..filled], &options)? {
+    let (found, used) = match parse_npy(&head[..filled], &options)? {
         Parsed::Done(found, used) => (found, used),
         Parsed::NeedMore(_) => {
             let mut source = Source::region(region.with_known_end()?);
-            let (found, used) = read::read_header::<Npy>(&mut source, &options)?;
+            let (found, used) = read::read_npy_header(&mut source, &options)?;
             head.resize(used, 0);
             region.fill_at(&mut head, 0)?;
             (found, used)
@@ -519,69 +362,120 @@ fn shape_offset(head: &[u8]) -> usize {
     head.iter().rposition(|byte| *byte == b'(').unwrap_or(0)
 }
 
-/// Rewrites a file so that its header has space for a greater length, as current NumPy headers have.
-///
-/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged,
-/// which takes time and disk space in proportion to the file. The file is replaced atomically.
-///
-/// # Errors
-///
-/// - The [errors of reading](crate::error#errors-of-reading).
-/// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array contains Python objects.
-/// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
-///
-/// # Examples
-///
-/// ```
-/// # use ndarray::arr1;
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// # ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
-/// ndarray_io::file::grow_header(&path)?;
-/// # assert_eq!(ndarray_io::read_npy::<_, ndarray::Array1<u8>>(&path)?, arr1(&[1, 2]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
-    grow_header_with(path, &WriteOptions::new())
-}
+impl WriteOptions {
+    /// Opens an existing NPY file to append rows to its array. See [`NpyWriter::append`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::append`], and [`ErrorKind::BadOption`] for options about new files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::options::Uncommitted;
+    /// use ndarray_io::{WriteOptions, write_npy};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// write_npy(&path, &arr1(&[1.0, 2.0]))?;
+    /// let mut log = WriteOptions::new().uncommitted(Uncommitted::Recover).append::<f64>(&path)?;
+    /// log.push(&arr1(&[3.0]))?;
+    /// log.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append<A: WritableElement>(&self, path: impl AsRef<Path>) -> Result<NpyWriter<A, File>> {
+        self.check_at_path(Verb::Append, path.as_ref())?;
+        RowWriter::open_to_append(path.as_ref(), None, self, writable_header::<A>).map(NpyWriter::of_rows)
+    }
 
-/// Rewrites a file so that its header has space for a greater length, with options.
-///
-/// Of the options, only `sync` and `wait_for_lock` have an effect. See [`grow_header`].
-///
-/// # Errors
-///
-/// - The [errors of reading](crate::error#errors-of-reading).
-/// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array contains Python objects.
-/// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray_io::file::grow_header_with;
-/// use ndarray_io::WriteOptions;
-///
-/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// # ndarray_io::write_npy(&path, &ndarray::arr1(&[1u8, 2]))?;
-/// grow_header_with(&path, &WriteOptions::new().sync(true))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
-    let path = path.as_ref();
-    let options = WriteOptions::new().sync(options.get_sync()).wait_for_lock(options.get_wait_for_lock());
-    let rewrite_header = || {
-        // The file is locked before it is read, so that no row appended in between is lost.
-        let old = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
-        let (found, head, have) = read_header_and_tail_len(&old)?;
-        change::replace_locked(path, old, &options, |mut old, mut file| {
-            file.write_all(&npy::format_growing(&found.header, None)?)?;
-            old.seek(SeekFrom::Start(head.len() as u64))?;
-            match std::io::copy(&mut old, &mut file)? {
-                copied if copied < have => Err(transfer::truncated(&found.header, copied)),
-                _ => Ok(()),
-            }
-        })
-    };
-    rewrite_header().map_err(|error: Error| error.at_path(path))
+    /// Creates a file for an array that grows by rows. See [`NpyWriter::create`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::create`], and [`ErrorKind::BadOption`] for other options; with [`create_new`](Self::create_new),
+    /// [`ErrorKind::AlreadyExists`] if the path exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::WriteOptions;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// let new = WriteOptions::new().create_new(true); // the file appears with its header, which counts no rows, and locked
+    /// new.create::<f64>(&path, &[2])?.finish()?;
+    /// assert!(new.create::<f64>(&path, &[2]).unwrap_err().is_conflict());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create<A: WritableElement>(
+        &self,
+        path: impl AsRef<Path>,
+        row: &[usize],
+    ) -> Result<NpyWriter<A, File>> {
+        let path = path.as_ref();
+        self.check_at_path(Verb::Create, path)?;
+        let dtype = dtype_for::<A>(self).map_err(|error| error.at_path(path))?;
+        RowWriter::create_for_rows(path, row, &dtype, self, writable_header::<A>).map(NpyWriter::of_rows)
+    }
+
+    /// Appends rows to a file, or creates it. See [`NpyWriter::append_or_create`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::append_or_create`], and [`ErrorKind::BadOption`] for other options.
+    pub fn append_or_create<A: WritableElement>(
+        &self,
+        path: impl AsRef<Path>,
+        row: &[usize],
+    ) -> Result<NpyWriter<A, File>> {
+        let path = path.as_ref();
+        self.check_at_path(Verb::AppendOrCreate, path)?;
+        let dtype = || dtype_for::<A>(self);
+        RowWriter::open_to_append_or_create(path, (row, &dtype), self, writable_header::<A>)
+            .map(NpyWriter::of_rows)
+    }
+
+    /// Rewrites an NPY file so that its header has space for a greater length, as current NumPy headers have.
+    ///
+    /// Use it for files that [`append`](Self::append) refuses with [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged,
+    /// which takes time and disk space in proportion to the file. The file is replaced atomically.
+    ///
+    /// # Errors
+    ///
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
+    /// - [`ErrorKind::BadOption`] if the array contains Python objects, and for other options than [`sync`](Self::sync).
+    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// use ndarray_io::WriteOptions;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// # ndarray_io::write_npy(&path, &arr1(&[1u8, 2]))?;
+    /// WriteOptions::new().grow_header(&path)?;
+    /// # assert_eq!(ndarray_io::read_npy::<_, ndarray::Array1<u8>>(&path)?, arr1(&[1, 2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn grow_header(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let rewrite_header = || {
+            self.check_for(Verb::GrowHeader)?;
+            // The file is locked before it is read, so that no row appended in between is lost.
+            let old = change::open_locked(path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let (found, head, have) = read_header_and_tail_len(&old)?;
+            change::replace_locked(path, old, self, |mut old, mut file| {
+                file.write_all(&npy::format_growing(&found.header, None)?)?;
+                old.seek(SeekFrom::Start(head.len() as u64))?;
+                match std::io::copy(&mut old, &mut file)? {
+                    copied if copied < have => Err(transfer::truncated(&found.header, copied)),
+                    _ => Ok(()),
+                }
+            })
+        };
+        rewrite_header().map_err(|error: Error| error.at_path(path))
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom, Write};
 use super::super::change::{self, LockTimeout};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
@@ -17,7 +17,7 @@ pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DT
     const { A::FILE_LAYOUT.assert_writable() };
     if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written incrementally needs a width".into();
-        return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
+        return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Remedy::TextWidth));
     }
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     refuse_objects(&dtype)?;
@@ -129,5 +129,5 @@ pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOpti
     }
     let wanted = made(&of(ByteOrder::NATIVE))?;
     let error = Error::from(ErrorKind::DTypeMismatch { found: wanted, wanted: dtype.clone() });
-    Err(error.with_help(Help::FileDType))
+    Err(error.with_help(Remedy::FileDType))
 }

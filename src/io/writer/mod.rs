@@ -5,7 +5,6 @@ mod header;
 mod rows;
 
 pub(crate) use append::WritableHeader;
-pub use append::{UncommittedRows, grow_header, grow_header_with};
 pub(crate) use header::{group_inner_axes_for, options_for, refuse_objects};
 pub(crate) use rows::RowWriter;
 
@@ -22,7 +21,7 @@ use crate::dtype::DType;
 use crate::elements::{WritableElement, WritePlan};
 use crate::error::Result;
 use crate::header::Header;
-use crate::options::WriteOptions;
+use crate::options::{Verb, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::{self, Items};
 
@@ -61,7 +60,7 @@ use crate::transfer::{self, Items};
 /// Rows are part of the array once [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called. The
 /// data is written first, and then the header that counts it, in a single write. So concurrent readers, and
 /// readers after a crash, see either the old length or the new one. If a writer is dropped, the rows since
-/// the last checkpoint remain in the file after the array, where [`UncommittedRows::Recover`] finds them.
+/// the last checkpoint remain in the file after the array, where [`Uncommitted::Recover`](crate::options::Uncommitted::Recover) finds them.
 #[must_use = "nothing is complete before `checkpoint` or `finish`"]
 pub struct NpyWriter<A, W = File> {
     pub(crate) row_writer: RowWriter<W>,
@@ -70,6 +69,13 @@ pub struct NpyWriter<A, W = File> {
 }
 
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
+    pub(crate) fn of_shape<Sh: ShapeBuilder>(writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
+        let (order, shape) = order_and_lengths(shape.into_shape_with_order());
+        let order = options.get_order().unwrap_or(order);
+        let header = Header::new(dtype_for::<A>(options)?, order, shape)?;
+        RowWriter::with_header(writer, header, options).map(Self::of_rows)
+    }
+
     /// Writes an array of a known shape, whose elements are passed in its memory order.
     ///
     /// The writer need not support seeking. The header is written immediately.
@@ -99,27 +105,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn with_shape<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
-        Self::with_shape_with(writer, shape, &WriteOptions::new())
-    }
-
-    /// Writes an array of a known shape, with options.
-    ///
-    /// Text needs a width: [`WriteOptions::text_width`].
-    ///
-    /// # Errors
-    ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the format version.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy has no dtype for the elements.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the shape has more than 64 axes.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the size of the array overflows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python objects, or `sync` is set for
-    ///   a writer that is not a file.
-    pub fn with_shape_with<Sh: ShapeBuilder>(writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
-        let (order, shape) = order_and_lengths(shape.into_shape_with_order());
-        let order = options.get_order().unwrap_or(order);
-        let header = Header::new(dtype_for::<A>(options)?, order, shape)?;
-        RowWriter::with_header(writer, header, options).map(Self::of_rows)
+        WriteOptions::new().writer_of_shape(writer, shape)
     }
 
     /// Returns the writer of rows of this type.
@@ -328,40 +314,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python objects, the file was opened
     ///   with `append(true)`, or `sync` is set for a writer that is not a file.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
-        Self::new_with(writer, row, &WriteOptions::new())
-    }
-
-    /// Writes an array that grows by rows of the given shape, with options.
-    ///
-    /// With [`Order::Fortran`] the last axis grows. Text needs a width: [`WriteOptions::text_width`]. For the lock of a file,
-    /// the writer waits as long as [`WriteOptions::wait_for_lock`] says.
-    ///
-    /// # Errors
-    ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if writing or seeking fails.
-    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the format version.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy has no dtype for the elements.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the array would have more than 64 axes.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the size of a row overflows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python objects, the file was opened
-    ///   with `append(true)`, or `sync` is set for a writer that is not a file.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray_io::header::Order;
-    /// use ndarray_io::{NpyWriter, WriteOptions};
-    /// use std::io::Cursor;
-    ///
-    /// let options = WriteOptions::new().text_width(5);
-    /// let mut names = NpyWriter::new_with(Cursor::new(Vec::new()), &[], &options)?;
-    /// names.extend(["Ada".to_owned(), "Grace".to_owned()])?;
-    /// assert!(names.extend(["Katherine".to_owned()]).is_err());
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn new_with(writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
-        RowWriter::new(writer, row, &|| dtype_for::<A>(options), options).map(Self::of_rows)
+        WriteOptions::new().writer(writer, row)
     }
 }
 
@@ -374,5 +327,35 @@ impl<A, W: std::fmt::Debug> std::fmt::Debug for NpyWriter<A, W> {
             .field("row", &self.row_writer.row)
             .field("elements", &self.row_writer.elements)
             .finish()
+    }
+}
+
+impl WriteOptions {
+    /// Starts an array of this shape in any writer. See [`NpyWriter::with_shape`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::with_shape`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files with a path have.
+    pub fn writer_of_shape<A, W>(&self, writer: W, shape: impl ShapeBuilder) -> Result<NpyWriter<A, W>>
+    where
+        A: WritableElement,
+        W: Write,
+    {
+        self.check_for(Verb::Writer)?;
+        NpyWriter::of_shape(writer, shape, self)
+    }
+
+    /// Starts an array that grows by rows, in a writer that can seek. See [`NpyWriter::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::new`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options that only files with a path have.
+    pub fn writer<A: WritableElement, W: Write + Seek>(
+        &self,
+        writer: W,
+        row: &[usize],
+    ) -> Result<NpyWriter<A, W>> {
+        self.check_for(Verb::Writer)?;
+        RowWriter::new(writer, row, &|| dtype_for::<A>(self), self).map(NpyWriter::of_rows)
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::header::{growing_axis_len, rewrite_header, shape_of_rows};
 use crate::bytes;
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
+use crate::error::{Error, ErrorKind, Remedy, Result, WantedShape};
 use crate::header::Header;
 use crate::io::change::{self, LockPurpose, LockTimeout, Locked, OwnerProcess};
 use crate::npy_format::{self as npy, Version};
@@ -163,7 +163,7 @@ impl<W: Write> RowWriter<W> {
             let wanted = WantedShape::Rows(self.row.clone());
             let error = Error::from(ErrorKind::ShapeMismatch { found: dims.into(), wanted });
             let is_last_axis = self.order == Order::Fortran && self.row.ndim() > 0;
-            return Err(self.at_path(if is_last_axis { error.with_help(Help::COrder) } else { error }));
+            return Err(self.at_path(if is_last_axis { error.with_help(Remedy::COrder) } else { error }));
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =

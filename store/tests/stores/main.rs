@@ -48,7 +48,7 @@ pub(crate) fn requested_bytes(requests: &[Request]) -> u64 {
 fn small_array_takes_one_request() {
     let array = numbers(100, 7);
     let server = Server::new(&bytes_of(&array));
-    let file = remote(&server, "a.npy").open_npy().unwrap();
+    let file = remote(&server, "a.npy").open_array().unwrap();
     assert_eq!((file.shape(), file.read::<Array2<u64>>().unwrap()), (&[100, 7][..], array.clone()));
     assert_eq!(file.slice::<u64, _>(s![3.., ..;2]).unwrap(), array.slice(s![3.., ..;2]));
     assert_eq!(server.take_requests().len(), 1);
@@ -62,7 +62,7 @@ fn blocks_in_sequence_are_fetched_ahead() {
     let server = Server::new(&bytes);
     // Limits of its own: other tests use the same by default.
     let options = StoreOptions::new().in_flight(128 << 20);
-    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_array().unwrap();
     server.take_requests();
     let mut row = 0;
     for block in file.blocks::<Array2<u64>>().bytes(1 << 20) {
@@ -87,12 +87,12 @@ fn in_flight_and_request_limits_are_kept() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let options = StoreOptions::new().in_flight(16 << 20);
-    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_array().unwrap();
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     assert_eq!(server.max_concurrent_requests(), 1);
     // Small ones at the same time, as far as they are not too many.
     let options = StoreOptions::new().requests(3);
-    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_array().unwrap();
     let rows: Vec<usize> = (0..50).map(|number| number * 100).collect();
     assert_eq!(file.take::<Array2<u64>>(0, &rows).unwrap(), array.select(Axis(0), &rows));
     assert!(server.max_concurrent_requests() <= 3);
@@ -103,7 +103,7 @@ fn shared_limits_leave_each_object_one_request() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let options = StoreOptions::new().in_flight(16 << 20).part_size(4 << 20);
-    let open = |name| Remote::parse_with(&server.url(name), &options).unwrap().open_npy().unwrap();
+    let open = |name| Remote::parse_with(&server.url(name), &options).unwrap().open_array().unwrap();
     let files = ["a.npy", "b.npy", "c.npy"].map(open);
     std::thread::scope(|scope| {
         for file in &files {
@@ -132,7 +132,7 @@ fn shared_limits_leave_each_object_one_request() {
 fn whole_array_of_48_mb_takes_three_requests() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
-    let file = remote(&server, "a.npy").open_npy().unwrap();
+    let file = remote(&server, "a.npy").open_array().unwrap();
     server.take_requests();
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     let requests = server.take_requests();
@@ -142,7 +142,7 @@ fn whole_array_of_48_mb_takes_three_requests() {
     // With a conversion to another type, and into memory with other strides.
     let floats: Array2<f64> = {
         let options = ReadOptions::new().casting(ndarray_io::Casting::SameKind);
-        remote(&server, "a.npy").open_npy_with(&options).unwrap().read().unwrap()
+        remote(&server, "a.npy").open_array_with(&options).unwrap().read().unwrap()
     };
     assert!(floats == array.mapv(|number| number as f64));
     let mut turned = Array2::<u64>::zeros((1000, 6000)).reversed_axes();
@@ -156,7 +156,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     let array = numbers(20_000, 50); // 8 MB
     let bytes = bytes_of(&array);
     let server = Server::new(&bytes);
-    let file = remote(&server, "a.npy").open_npy().unwrap();
+    let file = remote(&server, "a.npy").open_array().unwrap();
     server.take_requests();
     // Gaps below 1 KiB between runs are fetched as well: a separate request would cost as much.
     let check = |needed: u64, most: usize, what: &str| {
@@ -203,7 +203,7 @@ fn slices_of_stored_arrays_equal_ndarrays() {
         };
         // A header of 100 kB, so that opening the file fetches no elements.
         let server = Server::new(&bytes);
-        let file = remote(&server, "a.npy").open_npy().unwrap();
+        let file = remote(&server, "a.npy").open_array().unwrap();
         let info = [
             s![.., .., ..],
             s![1..7;3, ..;-1, 2..9],
@@ -285,8 +285,8 @@ fn blocks_of_a_compressed_member_are_fetched_alone() {
 fn ra_object_equals_the_local_file() {
     let path = "../testdata/ra/c8-5-big.ra";
     let server = Server::new(&std::fs::read(path).unwrap());
-    let file = remote(&server, "a.ra").open_ra().unwrap();
-    let local = ndarray_io::ra::RaFile::open(path).unwrap();
+    let file = remote(&server, "a.ra").open_array().unwrap();
+    let local = ndarray_io::NpyFile::open(path).unwrap();
     assert_eq!((file.shape(), file.dtype()), (local.shape(), local.dtype()));
     assert!(
         file.read::<ndarray_io::DynArray>().unwrap().bytes()
@@ -336,9 +336,9 @@ fn blocking_and_async_reads_work_within_a_task() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         // A blocking call within a task.
-        let file = remote.open_npy().unwrap();
+        let file = remote.open_array().unwrap();
         assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
-        let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();
+        let file = remote.open_array_async(&ReadOptions::new()).await.unwrap();
         assert_eq!(file.shape(), [3000, 1000]);
         assert!(file.read::<Array2<u64>>().await.unwrap() == array);
         let column: Array1<u64> = file.slice(s![..20, 3]).await.unwrap();

@@ -121,7 +121,7 @@ fn endless_redirects_are_an_error() {
     let server = Server::new(b"");
     server.answer_with(|_, _| Answer::Redirect("/again".into()));
     let options = StoreOptions::new().retries(0);
-    let error = Remote::parse_with(&server.url("a"), &options).unwrap().open_npy().unwrap_err();
+    let error = Remote::parse_with(&server.url("a"), &options).unwrap().open_array().unwrap_err();
     assert!(error.to_string().contains("redirects"), "{error}");
 }
 

@@ -18,7 +18,7 @@ fn object(name: &str) -> Remote {
 #[ignore = "needs NDARRAY_IO_STORE"]
 fn arrays_of_real_servers_are_read() {
     let array = numbers(6000, 1000);
-    let file = object("large.npy").open_npy().unwrap();
+    let file = object("large.npy").open_array().unwrap();
     assert_eq!(file.shape(), [6000, 1000]);
     assert!(object("large.npy").version().unwrap().is_verified());
     assert!(file.read::<Array2<u64>>().unwrap() == array);
@@ -33,9 +33,9 @@ fn arrays_of_real_servers_are_read() {
         assert_eq!(row, array.row(5000));
         assert_eq!(npz.read::<Array1<f64>>("small").unwrap(), Array1::from_vec(vec![1.5, 2.5]));
     }
-    let error = object("nothing.npy").open_npy().unwrap_err();
+    let error = object("nothing.npy").open_array().unwrap_err();
     assert!(error.is_io() && error.to_string().contains("no such object"), "{error}");
-    assert!(object("empty.npy").open_npy().unwrap_err().is_format());
+    assert!(object("empty.npy").open_array().unwrap_err().is_format());
     assert_eq!(object("empty.npy").version().unwrap().size(), 0);
 }
 
@@ -51,7 +51,7 @@ fn objects_of_real_servers_are_written() {
     let mut upload = object("dropped.npy").upload(&parts).unwrap();
     upload.write_all(&bytes_of(&array)).unwrap();
     drop(upload);
-    assert!(object("dropped.npy").open_npy().unwrap_err().is_io());
+    assert!(object("dropped.npy").open_array().unwrap_err().is_io());
 
     for (name, bytes) in [("small", b"small".to_vec()), ("parts", vec![7; 11 << 20])] {
         let new = parts.clone().create_new();

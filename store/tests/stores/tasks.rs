@@ -19,7 +19,7 @@ fn default_options() -> ReadOptions {
 async fn async_reads_equal_array_parts() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
-    let file = remote(&server, "a.npy").open_npy_async(&default_options()).await.unwrap();
+    let file = remote(&server, "a.npy").open_array_async(&default_options()).await.unwrap();
     assert_eq!((server.take_requests().len(), file.shape()), (1, &[6000, 1000][..]));
     // Far apart: a request for each row, many at a time, as no thread waits for any.
     let rows: Vec<usize> = (0..100).map(|number| 50 + number * 59).collect();
@@ -40,7 +40,7 @@ async fn async_reads_equal_array_parts() {
 async fn blocks_arrive_as_a_stream() {
     let array = numbers(6000, 1000);
     let server = Server::new(&bytes_of(&array));
-    let file = remote(&server, "a.npy").open_npy_async(&default_options()).await.unwrap();
+    let file = remote(&server, "a.npy").open_array_async(&default_options()).await.unwrap();
     let mut row = 0;
     let mut blocks = file.blocks::<Array2<u64>>(1 << 20);
     while let Some(block) = blocks.try_next().await.unwrap() {
@@ -90,7 +90,7 @@ async fn silent_server_does_not_block_other_reads() {
     let open = |server: &Server| Remote::parse_with(&server.url("a.npy"), &patient).unwrap();
     let files = (0..64).map(|_| open(&silent)).collect::<Vec<_>>();
     let read = default_options();
-    let files = try_join_all(files.iter().map(|file| file.open_npy_async(&read))).await.unwrap();
+    let files = try_join_all(files.iter().map(|file| file.open_array_async(&read))).await.unwrap();
     silent.take_requests();
     silent.answer_with(|_, _| Answer::NoResponse);
     let waiting: Vec<_> = files
@@ -100,7 +100,7 @@ async fn silent_server_does_not_block_other_reads() {
     while silent.request_count() < 64 {
         tokio::task::yield_now().await;
     }
-    let file = open(&server).open_npy_async(&default_options()).await.unwrap();
+    let file = open(&server).open_array_async(&default_options()).await.unwrap();
     assert_eq!(file.slice::<u64, _>(s![3000..3100, ..]).await.unwrap(), array.slice(s![3000..3100, ..]));
     assert!(file.read::<Array2<u64>>().await.unwrap() == array);
     for task in waiting {

@@ -247,7 +247,7 @@ async fn array_written_async_reads_back() {
     let parts = UploadOptions::new().part_size(5 << 20);
     let version = remote.write_npy_async(array.clone(), &Default::default(), &parts).await.unwrap();
     assert_eq!(version.size(), bytes_of(&array).len() as u64);
-    let file = remote.open_npy_async(&Default::default()).await.unwrap();
+    let file = remote.open_array_async(&Default::default()).await.unwrap();
     assert!(file.read::<Array2<u64>>().await.unwrap() == array);
 }
 

@@ -16,7 +16,7 @@ use super::{bytes_of, numbers, remote, remote_with_short_timeout};
 fn lost_responses_are_requested_again() {
     let array = numbers(3000, 1000); // 24 MB, two parts
     let server = Server::new(&bytes_of(&array));
-    let file = remote_with_short_timeout(&server, "a.npy").open_npy().unwrap();
+    let file = remote_with_short_timeout(&server, "a.npy").open_array().unwrap();
     server.take_requests();
     server.answer_with(|number, _| match number {
         0 => Answer::DropAfter(1_000_000),
@@ -37,7 +37,7 @@ fn lost_responses_are_requested_again() {
 fn persistent_wrong_answers_are_errors() {
     let array = numbers(3000, 100);
     let server = Server::new(&bytes_of(&array));
-    let file = remote_with_short_timeout(&server, "a.npy").open_npy().unwrap();
+    let file = remote_with_short_timeout(&server, "a.npy").open_array().unwrap();
     server.take_requests();
     let read = || file.read::<Array2<u64>>().unwrap_err();
     let mut texts = Vec::new();
@@ -83,7 +83,7 @@ fn replaced_object_is_reported_as_changed() {
             let server =
                 Server::of(Object { bytes: bytes_of(&one), tag, modified: monday() }, ignores_conditions);
             let remote = remote(&server, "a.npy");
-            let file = remote.open_npy().unwrap();
+            let file = remote.open_array().unwrap();
             assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), one.row(2000));
             assert_eq!(remote.version().unwrap().is_verified(), before == Some("\"one\""));
             server.replace(&bytes_of(&two), after, Some(tuesday));
@@ -92,7 +92,7 @@ fn replaced_object_is_reported_as_changed() {
                 matches!(error.kind(), ErrorKind::ArrayChanged { .. }),
                 "{before:?} {ignores_conditions}: {error}"
             );
-            assert_eq!(remote.open_npy().unwrap().slice::<u64, _>(s![2500, ..]).unwrap(), two.row(2500));
+            assert_eq!(remote.open_array().unwrap().slice::<u64, _>(s![2500, ..]).unwrap(), two.row(2500));
         }
     }
 }
@@ -102,7 +102,7 @@ fn replaced_object_is_reported_as_changed() {
 fn replacement_during_a_read_never_mixes_versions() {
     let (one, two) = (numbers(6000, 1000), numbers(6000, 1000) + 1);
     let server = Arc::new(Server::new(&bytes_of(&one)));
-    let file = remote(&server, "a.npy").open_npy().unwrap();
+    let file = remote(&server, "a.npy").open_array().unwrap();
     server.take_requests();
     let two = bytes_of(&two);
     let is_replaced = AtomicBool::new(false);
@@ -114,7 +114,7 @@ fn replacement_during_a_read_never_mixes_versions() {
         }
         ControlFlow::Continue(())
     });
-    let file = remote(&server, "a.npy").open_npy_with(&options).unwrap();
+    let file = remote(&server, "a.npy").open_array_with(&options).unwrap();
     match file.read::<Array2<u64>>() {
         Ok(array) => assert!(array == one),
         Err(error) => assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}"),
@@ -128,7 +128,7 @@ fn server_without_ranges_serves_whole_arrays() {
     let server = Server::new(&bytes);
     server.answer_with(|_, _| Answer::Whole);
     let remote = remote(&server, "a.npy");
-    let file = remote.open_npy().unwrap();
+    let file = remote.open_array().unwrap();
     let error = file.slice::<u64, _>(s![2000, ..]).unwrap_err();
     assert!(error.to_string().contains("ignores requests for ranges"), "{error}");
     assert!(file.read::<Array2<u64>>().unwrap() == array);
@@ -137,7 +137,7 @@ fn server_without_ranges_serves_whole_arrays() {
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     assert_eq!(server.take_requests().len(), 1);
     server.answer_with(|_, _| Answer::WholeDropAfter(1_000_000));
-    let other = remote.open_npy().unwrap();
+    let other = remote.open_array().unwrap();
     assert!(other.read::<Array2<u64>>().unwrap_err().is_io());
     server.answer_with(|_, _| Answer::Whole);
     assert!(other.read::<Array2<u64>>().unwrap() == array);
@@ -148,11 +148,11 @@ fn server_without_ranges_serves_whole_arrays() {
     });
     server.take_requests();
     // Unread data is not sent: dropping the file closes the connection.
-    drop((file, remote.open_npy().unwrap()));
+    drop((file, remote.open_array().unwrap()));
     // A small object can be sliced, since all of it has arrived.
     let server = Server::new(&bytes_of(&numbers(10, 10)));
     server.answer_with(|_, _| Answer::Whole);
-    let part: Array1<u64> = super::remote(&server, "a.npy").open_npy().unwrap().slice(s![9, ..3]).unwrap();
+    let part: Array1<u64> = super::remote(&server, "a.npy").open_array().unwrap().slice(s![9, ..3]).unwrap();
     assert_eq!(part, Array1::from_vec(vec![90, 91, 92]));
 
     let mut npz = NpzWriter::new(Vec::new());
@@ -170,7 +170,7 @@ fn errors_have_no_secrets() {
         server.answer_with(move |_, _| Answer::Status(status));
         let url = format!("{}?X-Signature=hush", server.url("a.npy"));
         let options = ndarray_io_store::StoreOptions::new().retries(0);
-        let error = Remote::parse_with(&url, &options).unwrap().open_npy().unwrap_err();
+        let error = Remote::parse_with(&url, &options).unwrap().open_array().unwrap_err();
         assert!(server.take_requests()[0].target.ends_with("a.npy?X-Signature=hush"));
         assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
 
@@ -181,7 +181,7 @@ fn errors_have_no_secrets() {
             .set("allow_http", "true")
             .set("aws_region", "eu");
         let remote = Remote::parse_with("s3://bucket/a.npy", &options).unwrap();
-        let error = remote.open_npy().unwrap_err();
+        let error = remote.open_array().unwrap_err();
         let sent = server.take_requests()[0].authorization.clone().unwrap();
         assert!(sent.contains("hush-id"), "{sent}");
         assert!(
@@ -223,7 +223,7 @@ fn false_shapes_and_truncated_objects_are_errors() {
     bytes[at..at + 10].copy_from_slice(b"(99999999,");
     bytes[at + 10..at + 18].copy_from_slice(b"9999), }");
     let server = Server::new(&bytes);
-    let opened = remote(&server, "a.npy").open_npy();
+    let opened = remote(&server, "a.npy").open_array();
     let error = match opened {
         Ok(file) => file.read::<Array2<u64>>().unwrap_err(),
         Err(error) => error,
@@ -232,10 +232,10 @@ fn false_shapes_and_truncated_objects_are_errors() {
     for bytes in [&b""[..], b"\x93NUMPY", b"PK"] {
         let server = Server::new(bytes);
         let remote = remote(&server, "a");
-        assert!(remote.open_npy().is_err() && remote.open_npz().is_err() && remote.open_ra().is_err());
+        assert!(remote.open_array().is_err() && remote.open_npz().is_err() && remote.open_array().is_err());
     }
     let server = Server::new(b"");
-    assert!(remote(&server, "a.npy").open_npy().unwrap_err().is_format());
+    assert!(remote(&server, "a.npy").open_array().unwrap_err().is_format());
     assert_eq!(remote(&server, "a.npy").version().unwrap().size(), 0);
 }
 
@@ -247,7 +247,7 @@ fn progress_callback_cancels_the_read() {
         0..20_000_000 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     });
-    let file = remote(&server, "a.npy").open_npy_with(&options).unwrap();
+    let file = remote(&server, "a.npy").open_array_with(&options).unwrap();
     let error = file.read::<Array2<u64>>().unwrap_err();
     assert!(error.is_cancelled(), "{error}");
 }
@@ -260,7 +260,7 @@ fn dropped_future_cancels_its_read() {
     let remote = Remote::parse_with(&server.url("a.npy"), &options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();
+        let file = remote.open_array_async(&ReadOptions::new()).await.unwrap();
         let (ended, end) = std::sync::mpsc::channel();
         server.answer_with(|_, _| Answer::NoResponse);
         let read = file.run(move |file| {

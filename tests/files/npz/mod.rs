@@ -13,7 +13,6 @@ use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, 
 use ndarray_io::bytes::InMemory;
 use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::header::{Header, Order};
-use ndarray_io::npz::NpzOptions;
 use ndarray_io::{
     ByteOrder, Compression, DynArray, Error, Limits, NpyReader, NpzFile, NpzReader, NpzUpdate, NpzWriter,
     ReadOptions, Result, WriteArray, WriteOptions, read_npz, write_npz,
@@ -364,7 +363,7 @@ fn unfinished_archive_is_malformed() {
 fn damaged_archive_never_yields_other_arrays() {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("a", &arr1(&[1u16, 2, 3])).unwrap();
-    let deflated = NpzOptions::new().compression(Compression::deflated());
+    let deflated = WriteOptions::new().compression(Compression::DEFLATE);
     npz.add_with("b", &Array1::from_elem(50, 7u8), &deflated).unwrap();
     let sound = npz.finish().unwrap();
     let read = |bytes: &[u8]| -> Result<Vec<(String, DynArray)>, Error> {
@@ -423,7 +422,7 @@ fn payload_limit_applies_to_archive_members() {
     let bytes = npz.finish().unwrap();
     assert!(bytes.len() < 20_000);
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
-    let mut npz = NpzReader::new_with(Cursor::new(bytes), &options).unwrap();
+    let mut npz = options.npz_reader(Cursor::new(bytes)).unwrap();
     assert!(npz.read::<DynArray>("zeros").unwrap_err().is_limit());
     assert!(npz.read_raw("zeros.npy").unwrap_err().is_limit());
 }
@@ -431,7 +430,7 @@ fn payload_limit_applies_to_archive_members() {
 #[test]
 fn write_options_apply_to_archive_members() {
     let write = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran);
-    let mut npz = NpzWriter::new_with(Vec::new(), &NpzOptions::new().write_options(write));
+    let mut npz = write.npz_writer(Vec::new()).unwrap();
     npz.add("a", &arr2(&[[1i16, 2], [3, 4]])).unwrap();
     let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
     assert_equals_numpys(&npz.read_raw("a.npy").unwrap(), "option-array");
@@ -524,8 +523,8 @@ fn data_descriptors_have_32_bit_sizes() {
     assert_eq!(through_references, bytes);
     for pieces in [false, true] {
         let compression = if pieces { Compression::Stored } else { Compression::Deflated(1) };
-        let options = NpzOptions::new().compression(compression);
-        let mut npz = NpzWriter::new_with(Vec::new(), &options);
+        let options = WriteOptions::new().compression(compression);
+        let mut npz = options.npz_writer(Vec::new()).unwrap();
         match pieces {
             false => npz.add("a", &array).unwrap(),
             true => npz.add_pieces::<u32, _>("a", 100_000, |writer| writer.push(&array)).unwrap(),
@@ -589,7 +588,7 @@ fn update_without_room_for_extra_fields_changes_nothing() {
 fn streamed_members_equal_arrays_and_verify_checksums() {
     let array = Array2::from_shape_fn((3000, 50), |(row, column)| (row * 50 + column) as u32);
     for options in options() {
-        let mut npz = NpzWriter::new_with(Vec::new(), &options);
+        let mut npz = options.npz_writer(Vec::new()).unwrap();
         npz.add("before", &arr1(&[1u8])).unwrap();
         npz.add("a", &array).unwrap();
         let bytes = npz.finish().unwrap();
@@ -631,8 +630,8 @@ fn arrays_are_recognized_by_their_content() {
     let mut npy = Vec::new();
     ndarray_io::WriteNpyExt::write_npy(&array, &mut npy).unwrap();
     for compression in [Compression::Stored, Compression::Deflated(6)] {
-        let options = NpzOptions::new().compression(compression);
-        let mut npz = NpzWriter::new_with(File::create(&path).unwrap(), &options);
+        let options = WriteOptions::new().compression(compression);
+        let mut npz = options.npz_writer(File::create(&path).unwrap()).unwrap();
         npz.add_raw("weights", &npy[..], npy.len() as u64).unwrap();
         npz.add_raw("read.me", &b"\x93NUMP"[..], 5).unwrap();
         npz.add_raw("empty", &b""[..], 0).unwrap();
@@ -707,11 +706,11 @@ const ROUTES: &[Route] = &[
 /// Functions that read the directory or the beginning of a member.
 const NOT_READING_CONTENT: &[&str] = &[
     "open",
-    "open_with",
+    "open_npz",
     "new",
-    "new_with",
+    "open_npz_file",
     "from_source",
-    "from_source_with",
+    "open_npz_source",
     "salvage",
     "with_path",
     "with_options",
@@ -723,7 +722,6 @@ const NOT_READING_CONTENT: &[&str] = &[
     "peek",
     "holds_array",
     "read_npz",
-    "read_npz_with",
 ];
 
 /// The content of a compressed member counts as a whole, on all routes; and all of them ask whether to go on.
@@ -743,8 +741,7 @@ fn payload_limit_and_progress_apply_to_all_routes() {
             if is_compressed { NpzWriter::new_compressed(Vec::new()) } else { NpzWriter::new(Vec::new()) };
         writer.add("a", &array).unwrap();
         let archive = writer.finish().unwrap();
-        let with =
-            |options: &ReadOptions| NpzFile::from_source_with(InMemory(archive.clone()), options).unwrap();
+        let with = |options: &ReadOptions| options.open_npz_source(InMemory(archive.clone())).unwrap();
         for (name, read) in ROUTES {
             read(&with(&ReadOptions::new())).unwrap_or_else(|error| panic!("{name}: {error}"));
             // Of a member that is not compressed, elements are read one after the other.

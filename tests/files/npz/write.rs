@@ -5,8 +5,7 @@ use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, Ix1, Ix2, arr0, arr1, arr2, s};
-use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::npz::{NpzOptions, write_npz_with};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{
     ByteOrder, Compression, NpzFile, NpzReader, NpzUpdate, NpzWriter, WriteArray, WriteOptions,
 };
@@ -27,19 +26,16 @@ fn arrays() -> Arrays {
 }
 
 /// Options for the byte order of `testdata`.
-fn little_endian_options(compression: Compression) -> NpzOptions {
-    NpzOptions::new()
-        .compression(compression)
-        .write_options(WriteOptions::new().byte_order(ByteOrder::Little))
+fn little_endian_options(compression: Compression) -> WriteOptions {
+    WriteOptions::new().byte_order(ByteOrder::Little).compression(compression)
 }
 
-pub(super) fn options() -> [NpzOptions; 4] {
-    let one_thread = WriteOptions::new().byte_order(ByteOrder::Little).threads(1);
+pub(super) fn options() -> [WriteOptions; 4] {
     [
         little_endian_options(Compression::Stored),
         little_endian_options(Compression::Deflated(6)),
         little_endian_options(Compression::Deflated(1)),
-        little_endian_options(Compression::Deflated(9)).write_options(one_thread),
+        little_endian_options(Compression::Deflated(9)).threads(1),
     ]
 }
 
@@ -58,8 +54,8 @@ impl Write for Pipe {
     }
 }
 
-fn write_arrays<W: Write>(writer: W, options: &NpzOptions) -> W {
-    let mut npz = NpzWriter::new_with(writer, options);
+fn write_arrays<W: Write>(writer: W, options: &WriteOptions) -> W {
+    let mut npz = options.npz_writer(writer).unwrap();
     let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
     npz.add("scalar", &arr0(7u8)).unwrap();
     npz.add("large", &large).unwrap();
@@ -94,7 +90,7 @@ fn members_written_in_pieces_equal_numpys() {
     for options in options() {
         for rows in [0, 1, 50, 40_000] {
             let array = Array2::from_shape_fn((rows, 3), |(row, column)| (row * 3 + column) as u32);
-            let mut npz = NpzWriter::new_with(Vec::new(), &options);
+            let mut npz = options.npz_writer(Vec::new()).unwrap();
             npz.add_pieces("a", (rows, 3), |pieces| {
                 array.rows().into_iter().try_for_each(|row| pieces.push(&row))
             })
@@ -131,7 +127,7 @@ fn members_written_to_memory_pipe_and_file_equal_numpys() {
         let path = folder.path().join("a.npz");
         let all = arrays();
         let named: Vec<(&str, &dyn WriteArray)> = all.iter().map(|(name, array)| (*name, &**array)).collect();
-        write_npz_with(&path, &named, options).unwrap();
+        options.write_npz(&path, &named).unwrap();
         // If the output is seekable, the record before each member has the sizes.
         assert_eq!(from_file, fs::read(&path).unwrap());
         for (way, bytes) in [in_memory, from_file].into_iter().enumerate() {
@@ -157,11 +153,8 @@ fn members_written_with_zstandard_equal_numpys() {
 
 #[test]
 fn archive_is_equal_for_each_thread_count() {
-    let options = NpzOptions::new().compression(Compression::deflated());
-    let threads = |threads| {
-        let write = WriteOptions::new().threads(threads);
-        write_arrays(Vec::new(), &options.clone().write_options(write))
-    };
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
+    let threads = |threads| write_arrays(Vec::new(), &options.clone().threads(threads));
     assert_eq!(threads(1), threads(3));
 }
 
@@ -174,7 +167,7 @@ fn stored_members_are_aligned_and_mapped() {
     for before in [64, 63, 1, 0] {
         let mut file = File::create(&path).unwrap();
         file.write_all(&vec![b'#'; before]).unwrap();
-        let file = write_arrays(file, &NpzOptions::new());
+        let file = write_arrays(file, &WriteOptions::new());
         drop(file);
         // SAFETY: the file belongs to this test.
         let npz = unsafe { NpzMmap::open(&path).unwrap() };
@@ -200,12 +193,11 @@ fn stored_members_are_aligned_and_mapped() {
     save_for_other_programs("changed-in-a-map.npz", &fs::read(&path).unwrap());
     drop(npz);
 
-    write_npz_with(&path, &[("a", &arr1(&[1.5]))], &NpzOptions::new().compression(Compression::deflated()))
-        .unwrap();
+    WriteOptions::new().compression(Compression::DEFLATE).write_npz(&path, &[("a", &arr1(&[1.5]))]).unwrap();
     // SAFETY: as above.
     let npz = unsafe { NpzMmap::open(&path).unwrap() };
     let error = npz.view::<f64, Ix1>("a").unwrap_err();
-    assert!(error.is_mismatch() && error.help() == Some(Help::Read), "{error}");
+    assert!(error.is_mismatch() && error.help().is_some_and(|help| help.id() == "read"), "{error}");
     assert_eq!(npz.cow::<f64, Ix1>("a").unwrap(), arr1(&[1.5]));
 }
 
@@ -215,7 +207,7 @@ fn update_adds_replaces_and_removes_members() {
     let path = folder.path().join("a.npz");
     for options in options() {
         let (a, b, c) = (arr1(&[1, 2]), Array1::from_elem(100_000, 2.5), arr1(&[true]));
-        write_npz_with(&path, &[("a", &a), ("b", &b), ("c", &c)], &options).unwrap();
+        options.write_npz(&path, &[("a", &a), ("b", &b), ("c", &c)]).unwrap();
         let packed = |name: &str| {
             let npz = NpzFile::open(&path).unwrap();
             npz.members().iter().find(|member| member.name() == name).unwrap().compressed_size()
@@ -248,8 +240,8 @@ fn update_adds_replaces_and_removes_members() {
         update().remove("a").unwrap().add("a", &c).unwrap().finish().unwrap();
         assert_eq!(NpzFile::open(&path).unwrap().names().unwrap(), ["b", "d", "a"]);
     }
-    let in_place = NpzOptions::new().write_options(WriteOptions::new().in_place(true));
-    assert!(NpzUpdate::open_with(&path, &in_place).unwrap_err().is_usage());
+    let in_place = WriteOptions::new().in_place(true);
+    assert!(in_place.update_npz(&path).unwrap_err().is_usage());
 }
 
 /// Members written by NumPy and others are copied unchanged, for any form of their records.

@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, DynArray, FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
+    ByteOrder, DynArray, FlatArray, FlatView, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Result,
+    ViewMutElement, ViewMutNpyExt, ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ where
         Route::Interrupted => {
             ArrayD::read_npy(ChunkedReader::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 }))
         }
-        Route::OneThread => ArrayD::read_npy_with(file().reopen().unwrap(), &ReadOptions::new().threads(1)),
+        Route::OneThread => ReadOptions::new().threads(1).read_from::<ArrayD<_>>(file().reopen().unwrap()),
         Route::File => ArrayD::read_npy(file().reopen().unwrap()),
         Route::FileBorrowed => read_borrowed_file(bytes),
         Route::FileAtAnOffset => read_file_at_offset(bytes),
@@ -285,7 +285,7 @@ fn read_via_bytes<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
 }
 
 fn into<A: ReadableElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<ArrayD<A>> {
-    array.read_npy_into(reader)?;
+    ReadOptions::new().read_into(reader, &mut array)?;
     Ok(array)
 }
 
@@ -302,7 +302,7 @@ fn read_into_strided<A: ReadableElement + Clone + Default>(
         let step = if shape.len() > 8 { -1 } else { -2 };
         view.slice_axis_inplace(ndarray::Axis(axis), ndarray::Slice::new(0, None, step));
     }
-    view.read_npy_into(bytes)?;
+    ReadOptions::new().read_into(bytes, &mut view)?;
     Ok(view.to_owned())
 }
 

@@ -11,9 +11,8 @@ use ndarray_io::convert::{Conversion, concatenate_files, convert_file};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::npz::NpzOptions;
-use ndarray_io::ra::{RaFile, WriteRaExt};
-use ndarray_io::{Compression, DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use ndarray_io::ra::WriteRaExt;
+use ndarray_io::{Compression, DynArray, NpyFile, NpzFile, Result, WriteOptions};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use outside::{Fault, FaultyFolder, FaultySource, PartlyFetchedFolder, PartlyFetchedSource};
 
@@ -26,12 +25,12 @@ fn array() -> Array2<u32> {
 
 fn npy(array: &Array2<u32>, order: Order) -> Arc<Vec<u8>> {
     let mut bytes = Vec::new();
-    array.write_npy_with(&mut bytes, &WriteOptions::new().order(order)).unwrap();
+    WriteOptions::new().order(order).write_to(&mut bytes, &array).unwrap();
     Arc::new(bytes)
 }
 
 fn npz(compression: Compression) -> Arc<Vec<u8>> {
-    let mut npz = NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression));
+    let mut npz = WriteOptions::new().compression(compression).npz_writer(Vec::new()).unwrap();
     npz.add("a", &array()).unwrap();
     npz.add("b", &array()).unwrap();
     Arc::new(npz.finish().unwrap())
@@ -108,7 +107,7 @@ fn routes() -> Vec<(&'static str, Route)> {
                     made.slice_mut(s![rows.clone(), columns.clone()]).assign(block.array());
                     Ok::<(), ndarray_io::Error>(())
                 };
-                file.blocks::<Array2<u32>>().bytes(5000).threads(3).for_each(&mut put)?;
+                file.blocks::<Array2<u32>>().bytes(5000).threads(3).read_ahead(&mut put)?;
                 file.blocks::<Array2<u32>>().bytes(333).try_for_each(|block| put(block?))?;
                 Ok(vec![made])
             }),
@@ -162,7 +161,7 @@ fn routes() -> Vec<(&'static str, Route)> {
     add(
         "ra",
         Box::new(move |fault, _| {
-            let file = RaFile::from_source(FaultySource::new(&ra, fault))?;
+            let file = NpyFile::from_source(FaultySource::new(&ra, fault))?;
             Ok(vec![file.read()?, file.slice(s![.., ..])?])
         }),
     );
@@ -523,7 +522,7 @@ fn iterations_continue_after_next_and_end_after_errors() {
     let mut blocks = fails.blocks::<Array2<u32>>().bytes(1000);
     assert!(blocks.by_ref().any(|block| block.is_err()));
     assert!(blocks.next().is_none());
-    blocks.for_each(|_| -> Result<()> { panic!("the iteration has ended") }).unwrap();
+    blocks.read_ahead(|_| -> Result<()> { panic!("the iteration has ended") }).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array, ArrayD, ArrayViewD, ArrayViewMutD, Ix1, Ix2};
 use ndarray_io::element::{Bytes, Chars, LongDouble, Void};
 use ndarray_io::ra::{ReadRaExt, ViewRaExt};
-use ndarray_io::{Casting, DynArray, Limits, NpzReader, ReadNpyExt, ReadOptions, ViewMutNpyExt, ViewNpyExt};
+use ndarray_io::{Casting, DynArray, Limits, ReadNpyExt, ReadOptions, ViewMutNpyExt, ViewNpyExt};
 use num_complex::Complex;
 
 use crate::Aligned;
@@ -77,7 +77,7 @@ fn read(bytes: &[u8]) {
         A: ndarray_io::ViewMutElement + Clone + std::fmt::Debug + 'static,
     {
         let shown = |array: ArrayViewD<'_, A>| assert!(!format!("{array:?}").is_empty());
-        let _ = ArrayD::<A>::read_npy_with(file.get(), options).map(|array| shown(array.view()));
+        let _ = options.read_from::<ArrayD<A>>(file.get()).map(|array| shown(array.view()));
         let _ = ArrayD::<A>::read_ra(file.get()).map(|array| shown(array.view()));
         let _ = ArrayViewD::<A>::view_npy(file.get()).map(shown);
         let _ = ArrayViewD::<A>::view_ra(file.get()).map(shown);
@@ -88,7 +88,7 @@ fn read(bytes: &[u8]) {
     }
     let options = ReadOptions::new().limits(Limits::new().payload(1 << 22)).casting(Casting::Unsafe);
     let mut file = Aligned::new(bytes);
-    if let Ok(array) = DynArray::read_npy_with(bytes, &options) {
+    if let Ok(array) = options.read_from::<DynArray>(bytes) {
         assert!(!format!("{array:?}").is_empty());
         let _ = array.check();
         for object in array.objects().unwrap_or_default() {
@@ -111,8 +111,8 @@ fn read(bytes: &[u8]) {
     read_as_type::<Void<3>>(&mut file, &options);
     read_as_type::<LongDouble>(&mut file, &options);
     read_as_type::<[i16; 2]>(&mut file, &options);
-    let _ = ArrayD::<String>::read_npy_with(bytes, &options);
-    if let Ok(mut npz) = NpzReader::new_with(Cursor::new(bytes), &options) {
+    let _ = options.read_from::<ArrayD<String>>(bytes);
+    if let Ok(mut npz) = options.npz_reader(Cursor::new(bytes)) {
         let names = npz.names().unwrap_or_default();
         for name in &names {
             let _: Result<Array<f64, Ix1>, _> = npz.by_name(name);

@@ -80,7 +80,7 @@ fn invalid_variants_are_refused_with_redirected_matches() {
         &[7i16.to_ne_bytes(), 1i16.to_ne_bytes()].concat(),
     );
     let options = ReadOptions::new().casting(Casting::Unsafe);
-    let read = Array1::<Tissue>::read_npy_with(&file[..], &options).unwrap();
+    let read = options.read_from::<Array1<Tissue>>(&file[..]).unwrap();
     assert_eq!(read, arr1(&[Tissue::Bone, Tissue::Air]));
     let file = npy(
         &with_byte_order("'=i2'", true),
@@ -88,7 +88,7 @@ fn invalid_variants_are_refused_with_redirected_matches() {
         "(2,)",
         &[7i16.to_ne_bytes(), 3i16.to_ne_bytes()].concat(),
     );
-    assert_eq!(Array1::<Tissue>::read_npy_with(&file[..], &options).unwrap_err().element(), Some(1));
+    assert_eq!(options.read_from::<Array1<Tissue>>(&file[..]).unwrap_err().element(), Some(1));
 }
 
 #[derive(Record, Clone, Copy, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, Sl
 use ndarray_io::element::Chars;
 use ndarray_io::header::Order;
 use ndarray_io::{
-    ByteOrder, Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
-    ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions,
+    ByteOrder, Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadOptions, ReadableElement,
+    Record, WritableElement, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 
@@ -99,7 +99,7 @@ where
         let options = WriteOptions::new().byte_order(order);
         for (index, view) in views.iter().enumerate() {
             let mut file = Vec::new();
-            view.write_npy_with(&mut file, &options).unwrap();
+            options.write_to(&mut file, &view).unwrap();
             // Miri says whether each byte is initialized.
             assert!(file.iter().map(|byte| usize::from(*byte)).sum::<usize>() > 0);
             assert_eq!(Array2::<A>::read_npy(&file[..]).unwrap(), array);
@@ -110,10 +110,10 @@ where
             assert_eq!(Array2::<A>::read_npy(Cursor::new(&file)).unwrap(), array);
             assert_eq!(ArrayD::<A>::read_npy(ShortReader(&file)).unwrap(), array.clone().into_dyn());
             let mut target = wide.clone();
-            target.slice_mut(s![1..=rows, ..columns]).read_npy_into(&file[..]).unwrap();
+            ReadOptions::new().read_into(&file[..], &mut target.slice_mut(s![1..=rows, ..columns])).unwrap();
             assert_eq!(target.slice(s![1..=rows, ..columns]), array);
             let mut target = fortran.clone();
-            target.read_npy_into(&file[..]).unwrap();
+            ReadOptions::new().read_into(&file[..], &mut target).unwrap();
             assert_eq!(target, array);
             let dynamic = DynArray::read_npy(&file[..]).unwrap();
             assert_eq!(dynamic.into_array::<A, ndarray::Ix2>().unwrap(), array);
@@ -163,18 +163,18 @@ fn invalid_bytes_never_reach_an_existing_array() {
     let at = file.windows(4).position(|part| part == b"'|u1").expect("a dtype");
     file[at + 2] = b'b';
     let mut target = Array1::from_elem(5, false);
-    assert_eq!(target.read_npy_into(&file[..]).unwrap_err().element(), Some(3));
+    assert_eq!(ReadOptions::new().read_into(&file[..], &mut target).unwrap_err().element(), Some(3));
     // What the file has as 0, or as no bool, is as it was.
     assert_eq!((target[1], target[3], target[4]), (false, false, false));
     // Not contiguous, so that elements are moved from a block.
     let mut table = Array2::from_elem((5, 3), false);
-    let error = table.column_mut(1).read_npy_into(&file[..]).unwrap_err();
+    let error = ReadOptions::new().read_into(&file[..], &mut table.column_mut(1)).unwrap_err();
     assert_eq!(error.element(), Some(3));
     assert!(table.iter().all(|item| !item));
     let mut numbers = Vec::new();
     arr1(&[1u16, 7]).write_npy(&mut numbers).unwrap();
     let mut target = arr1(&[Quantity::Many, Quantity::Many]);
-    assert_eq!(target.read_npy_into(&numbers[..]).unwrap_err().element(), Some(1));
+    assert_eq!(ReadOptions::new().read_into(&numbers[..], &mut target).unwrap_err().element(), Some(1));
     assert!(target.iter().all(|item| [Quantity::One, Quantity::Many].contains(item)));
 }
 
@@ -188,7 +188,7 @@ fn arrays_of_any_strides_are_read_into() {
         let array = Array3::from_shape_fn(shape, |(a, b, c)| item(a * 10_000 + b * 100 + c));
         for order in [Order::C, Order::Fortran] {
             let mut file = Vec::new();
-            array.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
+            WriteOptions::new().order(order).write_to(&mut file, &array).unwrap();
             for axes in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1], [2, 0, 1]] {
                 // Memory of which the array has every second element, in other orders and directions.
                 let lens = axes.map(|axis| 2 * array.shape()[axis]);
@@ -197,14 +197,14 @@ fn arrays_of_any_strides_are_read_into() {
                 let mut back = [0; 3];
                 axes.iter().enumerate().for_each(|(at, axis)| back[*axis] = at);
                 part = part.permuted_axes(back);
-                part.read_npy_into(&file[..]).unwrap();
+                ReadOptions::new().read_into(&file[..], &mut part).unwrap();
                 assert_eq!(part, array);
                 assert!(memory.slice(s![.., 1..;2, ..]).iter().all(|item| *item == A::default()));
                 let mut whole = Array3::from_elem(axes.map(|axis| array.shape()[axis]), A::default());
                 let mut whole = whole.view_mut().permuted_axes(back);
-                whole.read_npy_into(std::io::Cursor::new(&file[..])).unwrap();
+                ReadOptions::new().read_into(std::io::Cursor::new(&file[..]), &mut whole).unwrap();
                 assert_eq!(whole, array);
-                whole.read_npy_into(&file[..]).unwrap();
+                ReadOptions::new().read_into(&file[..], &mut whole).unwrap();
                 assert_eq!(whole, array);
             }
         }
@@ -237,7 +237,7 @@ fn arrays_of_many_short_axes_round_trip() {
     strided.swap_axes(2, 5);
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
-    strided.read_npy_into(&file[..]).unwrap();
+    ReadOptions::new().read_into(&file[..], &mut strided).unwrap();
     assert_eq!(strided, array);
     let mut again = Vec::new();
     strided.write_npy(&mut again).unwrap();
@@ -350,7 +350,7 @@ fn fields_of_all_sizes_are_reordered() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut file = Vec::new();
         let options = WriteOptions::new().byte_order(order);
-        Array1::from(rows.clone()).write_npy_with(&mut file, &options).unwrap();
+        options.write_to(&mut file, &Array1::from(rows.clone())).unwrap();
         let read = Array1::<Reordered>::read_npy(&file[..]).unwrap();
         for (read, row) in read.iter().zip(&rows) {
             assert_eq!((read.one, read.two, read.four, read.eight), (row.one, row.two, row.four, row.eight));
@@ -366,9 +366,9 @@ fn casting_reads_of_many_blocks_give_cast_values() {
     let many = if cfg!(miri) { 500 } else { 100_000 };
     Array1::from_iter((0..many).map(|number| (number % 200) as u8)).write_npy(&mut file).unwrap();
     let options = ReadOptions::new().casting(Casting::Safe);
-    let read = Array1::<f32>::read_npy_with(&file[..], &options).unwrap();
+    let read = options.read_from::<Array1<f32>>(&file[..]).unwrap();
     assert!(read.iter().enumerate().all(|(index, item)| *item == (index % 200) as f32));
-    let read = Array1::<Complex<f64>>::read_npy_with(&file[..], &options).unwrap();
+    let read = options.read_from::<Array1<Complex<f64>>>(&file[..]).unwrap();
     assert_eq!(read[201], Complex::new(1.0, 0.0));
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, arr1, s};
 use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::{
-    Casting, DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadNpyIntoExt,
-    ReadOptions, Record, Result, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
+    Casting, DType, DynArray, Element, NpyFile, NpyReader, NpzReader, ReadNpyExt, ReadOptions, Record,
+    Result, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
 use crate::{Aligned, npy, with_byte_order};
@@ -342,7 +342,8 @@ fn exercise_imposter<const AXES: usize>() {
             ArrayView1::<RecordWithImposter<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}"))
         });
         ignore_failure(|| {
-            ndarray::ArrayViewMut1::<Imposter<AXES>>::view_mut_npy_with(file.get_mut(), &ReadOptions::new())
+            ReadOptions::new()
+                .view_mut_npy::<ndarray::ArrayViewMut1<Imposter<AXES>>>(file.get_mut())
                 .map(|mut array| array.fill(item))
         });
         ignore_failure(|| {
@@ -413,8 +414,8 @@ fn enum_with_a_false_conversion_is_refused() {
     let options = ReadOptions::new().casting(Casting::Unsafe);
     let read = |descr: &str, payload: &[u8]| {
         let file = npy(&with_byte_order(descr, true), false, "(3,)", payload);
-        let one = Array1::<Converted>::read_npy_with(&file[..], &options);
-        let other = Array1::<Converted>::read_npy_with(io::Cursor::new(&file), &options);
+        let one = options.read_from::<Array1<Converted>>(&file[..]);
+        let other = options.read_from::<Array1<Converted>>(io::Cursor::new(&file));
         assert_eq!(one.is_ok(), other.is_ok());
         one
     };
@@ -464,8 +465,8 @@ fn false_constants_cause_no_undefined_behavior() {
     arr1(&["a".to_owned(), "bc".to_owned()]).write_npy(&mut file).unwrap();
     ignore_failure(|| Array1::<FalseBytes>::read_npy(&file[..]));
     ignore_failure(|| Array1::<[FalseBytes; 2]>::read_npy(&file[..]));
-    ignore_failure(|| texts.clone().read_npy_into(&file[..]));
-    ignore_failure(|| texts.clone().slice_mut(s![..;-1]).read_npy_into(&file[..]));
+    ignore_failure(|| ReadOptions::new().read_into(&file[..], &mut texts.clone()));
+    ignore_failure(|| ReadOptions::new().read_into(&file[..], &mut texts.clone().slice_mut(s![..;-1])));
     ignore_failure(|| texts.write_npy(Vec::new()));
     ignore_failure(|| texts.slice(s![..;-1]).write_npy(Vec::new()));
     ignore_failure(|| ndarray::Array1::from_elem(2, [FalseBytes("d".into())]).write_npy(Vec::new()));

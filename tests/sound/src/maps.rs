@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, Ix1, Ix2, arr1, arr2};
 use ndarray_io::header::Extent;
-use ndarray_io::ra::{RaMmap, RaMmapMut, write_ra};
+use ndarray_io::ra::write_ra;
 use ndarray_io::{NpyMmap, NpyMmapMut, NpyWriter, write_npy};
 
 struct TempFolder(PathBuf);
@@ -179,11 +179,11 @@ fn maps_of_all_sizes_equal_their_files() {
         write_ra(&ra, &array).unwrap();
         fs::write(&ra, [&fs::read(&ra).unwrap()[..], b"and metadata"].concat()).unwrap();
         // SAFETY: as above.
-        let map = unsafe { RaMmap::<f32, Ix1>::open(&ra).unwrap() };
+        let map = unsafe { NpyMmap::<f32, Ix1>::open(&ra).unwrap() };
         assert_eq!((map.view(), map.extent()), (array.view(), Extent::Long { more: 12 }));
         drop(map);
         // SAFETY: as above.
-        let mut map = unsafe { RaMmapMut::<f32, Ix1>::open_cow(&ra).unwrap() };
+        let mut map = unsafe { NpyMmapMut::<f32, Ix1>::open_cow(&ra).unwrap() };
         map.view_mut().fill(7.0);
         assert_eq!(map.view().iter().filter(|item| **item == 7.0).count(), len);
     }

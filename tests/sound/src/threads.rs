@@ -25,12 +25,12 @@ fn text_is_decoded_by_threads() {
     let names = Array1::from_iter((0..MULTI_THREADED_LEN).map(|number| Name((number % 10).to_string())));
     let mut file = Vec::new();
     names.write_npy(&mut file).unwrap();
-    assert_eq!(Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap(), names);
+    assert_eq!(threads(4).read_from::<Array1<Name>>(&file[..]).unwrap(), names);
     // A code point that does not exist, in a later part.
     let wrong = MULTI_THREADED_LEN - 50;
     let at = file.len() - 4 * (MULTI_THREADED_LEN - wrong);
     file[at..at + 4].copy_from_slice(&[0xFF; 4]);
-    let error = Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap_err();
+    let error = threads(4).read_from::<Array1<Name>>(&file[..]).unwrap_err();
     assert_eq!(error.element(), Some(wrong));
 }
 
@@ -72,7 +72,7 @@ fn panic_of_a_default_leaks_nothing() {
     }
     Array1::from_elem(MULTI_THREADED_LEN, Number { number: 3 }).write_npy(&mut file).unwrap();
     for count in [1, 4] {
-        let read = || Array1::<Row>::read_npy_with(&file[..], &threads(count));
+        let read = || threads(count).read_from::<Array1<Row>>(&file[..]);
         assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
         assert_eq!(ALIVE_COUNT.load(Ordering::Relaxed), 0);
     }
@@ -151,7 +151,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
         file
     };
     for count in [1, 4] {
-        let read = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap();
+        let read = threads(count).read_from::<Array1<Assembled>>(&file(&rows)[..]).unwrap();
         assert_eq!((Arc::strong_count(&VALUE), LABEL_COUNT.load(Ordering::Relaxed)), (many + 1, many));
         assert!(read.iter().all(|read| read.label.0.is_empty()));
         for (read, stored) in read.iter().zip(&rows) {
@@ -164,7 +164,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
     }
     rows[many - 7].flag = 2;
     for count in [1, 4] {
-        let error = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap_err();
+        let error = threads(count).read_from::<Array1<Assembled>>(&file(&rows)[..]).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })),
             "{error}"
@@ -178,10 +178,9 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
 #[cfg(not(miri))] // which takes minutes to compress
 fn blocks_are_packed_and_unpacked_by_threads() {
     let numbers = Array2::from_shape_fn((2_000, 300), |(row, column)| (row * column) as u32);
-    use ndarray_io::npz::NpzOptions;
-    use ndarray_io::{Compression, NpzReader, NpzWriter};
-    let options = NpzOptions::new().compression(Compression::deflated());
-    let mut writer = NpzWriter::new_with(std::io::Cursor::new(Vec::new()), &options);
+    use ndarray_io::{Compression, NpzReader, WriteOptions};
+    let options = WriteOptions::new().compression(Compression::DEFLATE);
+    let mut writer = options.npz_writer(std::io::Cursor::new(Vec::new())).unwrap();
     writer.add("a", &numbers).unwrap();
     writer.add("b", &numbers.t()).unwrap();
     let archive = writer.finish().unwrap().into_inner();
@@ -203,7 +202,7 @@ fn strided_arrays_are_written_in_order() {
     let numbers = Array2::from_shape_fn((rows, 700), |(row, column)| (row * 700 + column) as f64);
     let mut file = Vec::new();
     numbers.slice(s![..;2, ..;3]).t().write_npy(&mut file).unwrap();
-    let read = Array2::<f64>::read_npy_with(&file[..], &threads(3)).unwrap();
+    let read = threads(3).read_from::<Array2<f64>>(&file[..]).unwrap();
     assert_eq!(read.t(), numbers.slice(s![..;2, ..;3]));
 }
 
@@ -236,7 +235,7 @@ fn cancelled_threaded_read_fails_or_completes() {
         seen.fetch_add(1, Ordering::Relaxed);
         std::ops::ControlFlow::Break(())
     });
-    match Array1::<Name>::read_npy_with(&file[..], &options) {
+    match options.read_from::<Array1<Name>>(&file[..]) {
         Err(error) => assert!(matches!(error.kind(), ErrorKind::Cancelled)),
         Ok(read) => assert_eq!(read.len(), MULTI_THREADED_LEN),
     }

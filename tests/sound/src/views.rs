@@ -5,8 +5,7 @@ use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Voi
 use ndarray_io::error::{CopyReason, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DynArray, NpyWriter, ReadNpyExt, ReadableElement, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt,
-    WriteOptions,
+    DynArray, ReadNpyExt, ReadableElement, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 use num_complex::Complex;
 
@@ -182,11 +181,10 @@ fn reversed_and_empty_views_are_written() {
         assert_eq!(sliced.bytes(), expected);
         for (order, bytes) in [(Order::C, &expected), (Order::Fortran, &transposed)] {
             let mut written = Vec::new();
-            view.write_npy_with(&mut written, &WriteOptions::new().order(order)).unwrap();
+            WriteOptions::new().order(order).write_to(&mut written, &view).unwrap();
             assert_eq!(DynArray::read_npy(&written[..]).unwrap().bytes(), bytes, "{part:?}");
             let options = WriteOptions::new().order(order);
-            let mut written =
-                NpyWriter::<f64, _>::with_shape_with(Vec::new(), view.raw_dim(), &options).unwrap();
+            let mut written = options.writer_of_shape::<f64, _>(Vec::new(), view.raw_dim()).unwrap();
             written.push(&view).unwrap();
             let written = written.finish().unwrap();
             assert_eq!(DynArray::read_npy(&written[..]).unwrap().bytes(), bytes, "{part:?} in rows");

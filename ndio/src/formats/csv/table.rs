@@ -403,7 +403,7 @@ impl<T: WritableElement + Clone> RowWriter<'_, T> {
         // A single column becomes an array of one axis.
         let within: &[usize] = if columns == 1 { &[] } else { &[columns] };
         if self.writer.is_none() {
-            self.writer = Some(NpyWriter::new_with(self.out, within, &self.options)?);
+            self.writer = Some(self.options.writer(self.out, within)?);
         }
         if let Some(writer) = &mut self.writer {
             let mut shape = vec![values.len() / columns.max(1)];

@@ -55,7 +55,7 @@ pub(super) fn write(source: &Source, dialect: CsvDialect, out: &mut dyn Write) -
     let blocks = source.blocks().order(Order::C).bytes(BLOCK_BYTES);
     if dtype.item_size() > BLOCK_BYTES || dtype.item_size() == 0 || dtype.has_object() {
         // The text of a block may be any number of times as long: it is written as it is made.
-        return blocks.threads(1).for_each(|block| {
+        return blocks.threads(1).read_ahead(|block| {
             let bytes = block.array().bytes().len() as u64;
             growth::add_decoded(bytes);
             let mut text = TextBuffer::new(out);
@@ -65,7 +65,7 @@ pub(super) fn write(source: &Source, dialect: CsvDialect, out: &mut dyn Write) -
             Ok(())
         });
     }
-    blocks.map(
+    blocks.par_map(
         |block| {
             let text = Vec::with_capacity(2 * block.array().bytes().len());
             let mut text = TextBuffer::of(text);

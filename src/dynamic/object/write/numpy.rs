@@ -4,7 +4,7 @@ use super::super::compat::python_2_name;
 use super::super::{Array, Global};
 use super::Pickler;
 use crate::dtype::{DType, Title};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::shape::Order;
 
 impl<'a> Pickler<'a> {
@@ -49,7 +49,7 @@ impl<'a> Pickler<'a> {
                 "protocols before 4 cannot represent the name {module:?}.{name:?}, which has a line end"
             );
             let error = Error::from(ErrorKind::BadOption { reason });
-            return Err(error.with_help(Help::PickleProtocol { protocol: 4 }));
+            return Err(error.with_help(Remedy::PickleProtocol { protocol: 4 }));
         }
         match name.split_once('.') {
             // Older protocols support only names at the top level of a module; `getattr` looks up nested

@@ -1,0 +1,304 @@
+//! Options for writing × verbs: what a verb cannot honour is refused, and never ignored.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Cursor;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ndarray::{Array1, arr1};
+use ndarray_io::dask::NpyStackWriter;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::npy::Version;
+use ndarray_io::options::{Trailing, Uncommitted};
+use ndarray_io::{ByteOrder, Compression, Error, Result, WriteNpyExt, WriteOptions, npy, ra};
+
+type Setter = fn(WriteOptions) -> WriteOptions;
+
+/// Each option with a value that is not its default.
+const OPTIONS: &[(&str, Setter)] = &[
+    ("byte_order", |options| options.byte_order(ByteOrder::NATIVE)),
+    ("compression", |options| options.compression(Compression::Deflated(6))),
+    ("compression, LZ4", |options| options.compression(Compression::Lz4)),
+    ("create_new", |options| options.create_new(true)),
+    ("in_place", |options| options.in_place(true)),
+    ("order", |options| options.order(Order::C)),
+    ("pickle_protocol", |options| options.pickle_protocol(3)),
+    ("preallocate", |options| options.preallocate(true)),
+    ("progress", |options| options.progress(|_, _| ControlFlow::Continue(()))),
+    ("ra_bools", |options| options.ra_bools(true)),
+    ("sync", |options| options.sync(true)),
+    ("text_width", |options| options.text_width(4)),
+    ("threads", |options| options.threads(2)),
+    ("trailing", |options| options.trailing(Trailing::Write(b"note".to_vec()))),
+    ("uncommitted", |options| options.uncommitted(Uncommitted::Discard)),
+    ("version", |options| options.version(Version::V2)),
+    ("wait_for_lock", |options| options.wait_for_lock(Duration::from_millis(1))),
+];
+
+/// Hints: they change neither bytes nor guarantees.
+const HINTS: &[&str] = &["progress", "threads", "wait_for_lock"];
+
+/// A verb, the options that it has besides hints, and how it is called with a path at which nothing is yet.
+type Verb = (&'static str, &'static [&'static str], fn(&WriteOptions, &Path) -> Result<()>);
+
+const VERBS: &[Verb] = &[
+    (
+        "write_npy",
+        &[
+            "byte_order",
+            "create_new",
+            "in_place",
+            "order",
+            "pickle_protocol",
+            "sync",
+            "text_width",
+            "version",
+        ],
+        |options, path| options.write_npy(path, &numbers()),
+    ),
+    (
+        "write_to",
+        &["byte_order", "order", "pickle_protocol", "sync", "text_width", "version"],
+        |options, path| options.write_to(new_file(path), &numbers()),
+    ),
+    (
+        "write_zeroed_npy",
+        &["byte_order", "order", "preallocate", "text_width", "version"],
+        |options, path| options.write_zeroed_npy::<f64, _>(&new_file(path), 3),
+    ),
+    (
+        "create_map",
+        &["byte_order", "create_new", "in_place", "order", "preallocate", "sync", "text_width", "version"],
+        // SAFETY: the file belongs to this test.
+        |options, path| unsafe { options.create_map::<f64, _>(path, 3) }.map(drop),
+    ),
+    (
+        "write_ra",
+        &[
+            "byte_order",
+            "compression, LZ4",
+            "create_new",
+            "in_place",
+            "order",
+            "ra_bools",
+            "sync",
+            "trailing",
+        ],
+        |options, path| options.write_ra(path, &numbers()),
+    ),
+    (
+        "write_ra_to",
+        &["byte_order", "compression, LZ4", "order", "ra_bools", "sync", "trailing"],
+        |options, path| options.write_ra_to(new_file(path), &numbers()),
+    ),
+    (
+        "write_npz",
+        &[
+            "byte_order",
+            "compression",
+            "create_new",
+            "in_place",
+            "order",
+            "pickle_protocol",
+            "sync",
+            "text_width",
+            "version",
+        ],
+        |options, path| options.write_npz(path, &[("a", &numbers())]),
+    ),
+    (
+        "write_npz_from",
+        &[
+            "byte_order",
+            "compression",
+            "create_new",
+            "in_place",
+            "order",
+            "pickle_protocol",
+            "sync",
+            "text_width",
+            "version",
+        ],
+        |options, path| options.write_npz_from(path, [("a", numbers())]),
+    ),
+    (
+        "npz_writer",
+        &["byte_order", "compression", "order", "pickle_protocol", "sync", "text_width", "version"],
+        |options, path| {
+            let mut npz = options.npz_writer(new_file(path))?;
+            npz.add("a", &numbers())?;
+            npz.finish().map(drop)
+        },
+    ),
+    (
+        "update_npz",
+        &["byte_order", "compression", "order", "pickle_protocol", "sync", "text_width", "version"],
+        |options, path| {
+            ndarray_io::write_npz(path, &[("a", &numbers())])?;
+            options.update_npz(path)?.add("b", &numbers())?.finish()
+        },
+    ),
+    ("writer", &["byte_order", "order", "text_width", "version"], |options, _| {
+        options.writer::<f64, _>(Cursor::new(Vec::new()), &[])?.finish().map(drop)
+    }),
+    ("writer_of_shape", &["byte_order", "order", "text_width", "version"], |options, _| {
+        options.writer_of_shape::<f64, _>(Vec::new(), 0)?.finish().map(drop)
+    }),
+    ("create", &["byte_order", "create_new", "order", "sync", "text_width", "version"], |options, path| {
+        options.create::<f64>(path, &[])?.finish().map(drop)
+    }),
+    ("append", &["sync", "uncommitted"], |options, path| {
+        ndarray_io::write_npy(path, &numbers())?;
+        options.append::<f64>(path)?.finish().map(drop)
+    }),
+    ("append_dyn", &["sync", "uncommitted"], |options, path| {
+        ndarray_io::write_npy(path, &numbers())?;
+        options.append_dyn(path)?.finish().map(drop)
+    }),
+    (
+        "append_or_create",
+        &["byte_order", "order", "sync", "text_width", "uncommitted", "version"],
+        |options, path| options.append_or_create::<f64>(path, &[])?.finish().map(drop),
+    ),
+    (
+        "append_or_create_dyn",
+        &["byte_order", "order", "sync", "text_width", "uncommitted", "version"],
+        |options, path| options.append_or_create_dyn(path, &"<f8".parse()?, &[])?.finish().map(drop),
+    ),
+    ("grow_header", &["sync"], |options, path| {
+        ndarray_io::write_npy(path, &numbers())?;
+        options.grow_header(path)
+    }),
+    ("begin_replacement", &["sync"], |options, path| {
+        ndarray_io::write_npy(path, &numbers())?;
+        options.begin_replacement(path)?.replace_with(|file| numbers().write_npy(file))
+    }),
+    (
+        "create_stack",
+        &["byte_order", "create_new", "in_place", "order", "sync", "text_width", "version"],
+        |options, path| options.create_stack(path, &"<f8".parse()?, &[], 0)?.finish(),
+    ),
+    ("append_stack", &["sync", "uncommitted", "version"], |options, path| {
+        NpyStackWriter::create(path, &"<f8".parse()?, &[], 0)?.finish()?;
+        options.append_stack(path)?.finish()
+    }),
+];
+
+fn numbers() -> Array1<f64> {
+    arr1(&[1.0, 2.0, 3.0])
+}
+
+fn new_file(path: &Path) -> File {
+    File::options().read(true).write(true).create_new(true).open(path).unwrap()
+}
+
+#[test]
+fn verbs_refuse_options_that_they_cannot_honour() {
+    for (verb, honoured, call) in VERBS {
+        for (option, set) in OPTIONS {
+            let folder = crate::support::temp::folder().unwrap();
+            let done = call(&set(WriteOptions::new()), &folder.path().join("a"));
+            match honoured.contains(option) || HINTS.contains(option) {
+                true => done.unwrap_or_else(|error| panic!("{verb}, {option}: {error}")),
+                false => {
+                    let error = done.err().unwrap_or_else(|| panic!("{verb} ignores {option}"));
+                    assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{verb}, {option}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// What is refused leaves an existing file as it is.
+#[test]
+fn refused_option_changes_nothing() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, b"content").unwrap();
+    for call in [
+        (|options, path| options.write_npy(path, &numbers())) as fn(&WriteOptions, &PathBuf) -> Result<()>,
+        |options, path| options.write_ra(path, &numbers()),
+        |options, path| options.write_npz(path, &[("a", &numbers())]),
+        |options, path| options.create::<f64>(path, &[]).map(drop),
+    ] {
+        let error = call(&WriteOptions::new().uncommitted(Uncommitted::Recover), &path).unwrap_err();
+        assert!(error.to_string().contains("uncommitted") && error.path() == Some(&path), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"content");
+    }
+}
+
+/// The options about a file are for the file, those about arrays for what writes to it.
+#[test]
+fn options_of_a_replaced_file_are_divided() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npy");
+    let options = WriteOptions::new().create_new(true).sync(true).version(Version::V2);
+    let write = |file: &File| options.content_options().write_to(file, &numbers());
+    options.replace_file(&path, write).unwrap();
+    assert_eq!(npy::parse(&fs::read(&path).unwrap()).unwrap(), {
+        let mut wanted = Vec::new();
+        WriteOptions::new().version(Version::V2).write_to(&mut wanted, &numbers()).unwrap();
+        npy::parse(&wanted).unwrap()
+    });
+    let again = options.replace_file(&path, |_| Ok::<(), Error>(()));
+    assert!(matches!(again.unwrap_err().kind(), ErrorKind::AlreadyExists));
+}
+
+/// A new option, or a new verb, needs its row.
+#[test]
+fn tables_have_all_options_and_all_verbs() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let text = fs::read_to_string(source.join("options/write.rs")).unwrap();
+    let setters = text.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
+    let setters: BTreeSet<_> =
+        setters.filter_map(|line| line.split_once("(mut self").map(|(name, _)| name)).collect();
+    let known: BTreeSet<_> = OPTIONS.iter().map(|(name, _)| name.split(',').next().unwrap()).collect();
+    assert_eq!(setters, known);
+
+    let mut found = BTreeSet::new();
+    let mut folders = vec![source.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap().replace("pub unsafe fn", "pub fn");
+            if path.ends_with("options/write.rs") {
+                continue;
+            }
+            for verbs in text.split("\nimpl WriteOptions {").skip(1) {
+                let verbs = verbs.split("\n}\n").next().unwrap();
+                let names =
+                    verbs.split("    pub fn ").skip(1).filter_map(|verb| verb.split(['<', '(']).next());
+                found.extend(names.map(str::to_owned));
+            }
+        }
+    }
+    // What the callback writes is its own, and has options of its own.
+    for name in ["replace_file", "content_options"] {
+        assert!(found.remove(name));
+    }
+    assert_eq!(
+        found.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        VERBS.iter().map(|verb| verb.0).collect()
+    );
+}
+
+/// RA has no version, and stores the first axis fastest; in C order, its axes are reversed.
+#[test]
+fn order_of_ra_reverses_axes() {
+    let array = ndarray::arr2(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let mut file = Vec::new();
+    WriteOptions::new().order(Order::C).write_ra_to(&mut file, &array).unwrap();
+    let ra::Parsed::Done(found, _) = ra::parse(&file).unwrap() else { panic!("it is complete") };
+    assert_eq!((found.header.shape(), found.header.order()), (&[3, 2][..], Order::Fortran));
+    file.clear();
+    WriteOptions::new().order(Order::Fortran).write_ra_to(&mut file, &array).unwrap();
+    let ra::Parsed::Done(found, _) = ra::parse(&file).unwrap() else { panic!("it is complete") };
+    assert_eq!(found.header.shape(), [2, 3]);
+}
