@@ -187,6 +187,7 @@ impl Header {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Extent {
     /// The file ends where its array ends.
     Whole,

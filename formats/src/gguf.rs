@@ -39,6 +39,7 @@ pub struct Gguf {
 
 /// A tensor that is not an array: a quantized one, whose elements are in blocks with common factors, or one of a type that is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quantized {
     /// The name.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Formats next to NumPy's, read and written as the arrays of [`ndarray_io`].
 //!
-//! Each format is a feature; none is enabled by default.
+//! Each format is a feature; `sparse` and `safetensors` are enabled by default.
 //!
 //! | feature | module | read | written |
 //! |---|---|---|---|

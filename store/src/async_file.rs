@@ -1,6 +1,5 @@
 //! [`AsyncFile`]: files in stores, for async code.
 
-use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -11,7 +10,8 @@ use ndarray::{Array, IxDyn, SliceArg};
 use ndarray_io::blocks::Block;
 use ndarray_io::bytes::ReadAt;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::{Error, NpyFile, NpzFile, ReadArray, ReadOptions, ReadableElement, Result};
+use ndarray_io::header::Order;
+use ndarray_io::{DType, Error, NpyFile, NpzFile, ReadArray, ReadOptions, ReadableElement, Result};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -25,8 +25,7 @@ use crate::runtime::{CancelSignal, blocking_runtime, decoding_runtime, on_runtim
 /// Dropping a future cancels its requests. No runtime is needed: requests run on the library's own threads. Reads of up to 16 MiB occupy
 /// no thread while they wait for the store; larger ones, and [`run`](Self::run), have one of up to 512.
 ///
-/// Methods of the file that do not read (`shape`, `dtype`, `names`) are available through [`Deref`]; use
-/// [`run`](Self::run) for all other methods. Calling a method that reads through `Deref` blocks the task.
+/// Use [`run`](Self::run) for methods that are not here.
 ///
 /// ```
 /// use ndarray::{Array1, arr1, s};
@@ -155,15 +154,22 @@ impl<T: Send + 'static> AsyncFile<T> {
 }
 
 /// Provides the methods that do not read.
-impl<T> Deref for AsyncFile<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.file
-    }
-}
-
 impl AsyncFile<NpyFile> {
+    /// Returns the type of the elements.
+    pub fn dtype(&self) -> &DType {
+        self.file.dtype()
+    }
+
+    /// Returns the lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.file.shape()
+    }
+
+    /// Returns the order in which the elements are stored.
+    pub fn order(&self) -> Order {
+        self.file.order()
+    }
+
     /// Reads the entire array. See [`NpyFile::read`].
     ///
     /// # Errors
@@ -285,6 +291,11 @@ impl<T> Drop for BlockStream<T> {
 }
 
 impl AsyncFile<NpzFile> {
+    /// Returns the names of all members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.file.members().iter().map(ndarray_io::npz::NpzMember::name)
+    }
+
     /// Reads an array by its name. See [`NpzFile::read`].
     ///
     /// # Errors

@@ -6,11 +6,10 @@ use std::io;
 
 use ndarray::{Array0, Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Dimension, array};
 // With those of archives, which are used below, all names at its root.
-use ndarray_io::WriteOptions;
 use ndarray_io::{
     ReadDataError, ReadNpyError, ReadNpyExt, ReadableElement, ViewDataError, ViewElement, ViewMutElement,
     ViewMutNpyExt, ViewNpyError, ViewNpyExt, WritableElement, WriteDataError, WriteNpyError, WriteNpyExt,
-    read_npy, write_npy, write_zeroed_npy,
+    create_new_npy, read_npy, write_npy, write_zeroed_npy,
 };
 
 use crate::support::routes::Aligned;
@@ -85,8 +84,8 @@ fn ndarray_npy_path_functions_round_trip() -> Result<(), Box<dyn std::error::Err
     let arr3 = read_npy::<_, ArrayD<i32>>(path.to_str().unwrap())?;
     assert_eq!(arr.into_dyn(), arr3);
     let new = folder.path().join("new.npy");
-    WriteOptions::new().create_new(true).write_npy(&new, &arr2)?;
-    assert!(WriteOptions::new().create_new(true).write_npy(&new, &arr2).is_err());
+    create_new_npy(&new, &arr2)?;
+    assert!(create_new_npy(&new, &arr2).is_err());
     Ok(())
 }
 
