@@ -156,11 +156,12 @@ pub use path::{read_npy, write_npy, write_zeroed_npy};
 pub use ndarray_io_derive::{Element, Record};
 
 pub mod file {
-    //! Readers, writers, files and maps of one array in any format, and functions that change files.
+    //! Replacing files, headers of the caller, and slices as text.
 
     pub use crate::array::{header_of, write_headed};
     #[cfg(feature = "mmap")]
     pub use crate::mmap::MapAdvice;
+    pub use crate::parts::parse_slice;
     pub use crate::path::FileReplacement;
 }
 

@@ -143,6 +143,7 @@ fn help_text(id: &str) -> Option<&'static str> {
         "long-double-format" => {
             "--long-double x87, quad or double-double states their format (f16 is a long double of 16 bytes; half precision is f2)"
         }
+        "take-field" => "--field selects one",
         "ignore-ra-flags" => "--ignore-ra-flags ignores them",
         "version" => "without --version, the lowest sufficient version is written",
         "file-pickle" | "file-torch" => "ndio scan lists what Python would do to load it",

@@ -33,7 +33,6 @@ mod remote;
 mod scan;
 mod select;
 mod show;
-mod slice;
 mod source;
 mod split;
 mod stats;

@@ -4,12 +4,13 @@ mod arrays;
 mod part;
 
 use clap::Args;
+use ndarray_io::file::parse_slice;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 
 use super::failure::{Failure, at, with_advice};
 use super::formats::{Format, refuse_trailing};
 use super::input::Input;
-use super::slice;
+
 use super::source::{Source, SourceArray};
 pub(crate) use arrays::{Arrays, no_array_failure};
 pub(crate) use part::{HeadedBytes, with_header};
@@ -158,9 +159,7 @@ impl Selection {
                 };
                 let part = match &self.slice {
                     Some(text) => array
-                        .slice(
-                            &slice::parse(text, array.shape()).map_err(|error| at(&name, error.into()))?[..],
-                        )
+                        .slice(&parse_slice(text, array.shape()).map_err(located)?[..])
                         .map_err(located)?,
                     None => array,
                 };

@@ -61,6 +61,8 @@ pub(crate) enum Remedy {
         /// Whether the elements can be converted to the requested type instead.
         can_convert: bool,
     },
+    /// Take the field: a slice selects along axes.
+    TakeField,
     /// Take the bytes as they are with [`DynArray::bytes`](crate::DynArray::bytes).
     TakeBytes,
     /// Copy the elements of an array that has been read, with [`DynArray::into_array`](crate::DynArray::into_array) or
@@ -176,6 +178,7 @@ impl Remedy {
             Self::Read => "read",
             Self::ReadWhole => "read-whole",
             Self::ReadAs { .. } => "read-as",
+            Self::TakeField => "take-field",
             Self::TakeBytes => "take-bytes",
             Self::TakeCopy => "take-copy",
             Self::CastArray { .. } => "cast-array",
@@ -240,6 +243,7 @@ impl fmt::Display for Remedy {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
+            Self::TakeField => "take the field with DynArray::field",
             Self::TakeBytes => "take its bytes with DynArray::bytes",
             Self::TakeCopy => "take a copy with DynArray::into_array or DynArray::cast",
             Self::CastArray { rust_type } => {

@@ -183,6 +183,8 @@ fn sample_errors() -> Vec<Error> {
             .with_help(Remedy::IgnoreRaFlags),
         Error::from(ErrorKind::bad_option("the file was opened for reading only"))
             .with_help(Remedy::OpenToWrite),
+        Error::from(ErrorKind::BadOption { reason: "the slice ''x'' names a field".into() })
+            .with_help(Remedy::TakeField),
         Error::from(ErrorKind::BadOption { reason: "bytes need protocol 3".into() })
             .with_help(Remedy::PickleProtocol { protocol: 4 }),
         Error::from(ErrorKind::Io(io::ErrorKind::NotFound.into())).with_help(Remedy::OpenUrl),

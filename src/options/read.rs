@@ -350,11 +350,6 @@ impl ReadOptions {
         CastingRules { casting, long_double: self.long_double }
     }
 
-    /// Returns the value set with [`allow_trailing`](Self::allow_trailing), if any.
-    pub fn get_allow_trailing(&self) -> Option<bool> {
-        self.allow_trailing
-    }
-
     /// Returns the options for a call that looks at what follows the array by itself.
     pub(crate) fn with_default_trailing(&self) -> Self {
         Self { allow_trailing: None, ..self.clone() }

@@ -8,9 +8,11 @@ mod file;
 mod read;
 mod reader;
 mod select;
+mod slice_text;
 mod write;
 
 pub use file::NpyFile;
 #[cfg(feature = "mmap")]
 pub(crate) use read::arranged;
 pub(crate) use select::{Axes, Selection};
+pub use slice_text::parse_slice;

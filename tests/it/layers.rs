@@ -239,6 +239,7 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("transfer/unpack.rs", "left.min(PIECE_LEN)", "constants"),
     ("transfer/source.rs", "max_len(bytes)", "at most BLOCK_LEN"),
     ("transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
+    ("parts/slice_text.rs", "shape.len()", "an element for each axis of an array that there is"),
     ("transfer/write.rs", "length", "a block of an array in memory"),
     ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),
     ("transfer/tiles/plan.rs", "axes.len()", "axes"),

@@ -111,32 +111,27 @@ fn truncated_next_header_is_an_error() {
 fn bytes_after_the_last_array_are_trailing() {
     let again = [b"xyzxyz".to_vec(), two_arrays()].concat();
     let beginning_of_magic = b"\x93NUMP".to_vec();
-    let (allowing, refusing) = (ReadOptions::new().allow_trailing(true), ReadOptions::new());
-    for (junk, options) in [
-        (b"xyz".to_vec(), &refusing),
-        (b"xyz".to_vec(), &allowing),
-        (again, &allowing),
-        (beginning_of_magic, &allowing),
-    ] {
-        let allows = options.get_allow_trailing() == Some(true);
+    for (junk, allows) in
+        [(b"xyz".to_vec(), false), (b"xyz".to_vec(), true), (again, true), (beginning_of_magic, true)]
+    {
         let all = [two_arrays(), junk.clone()].concat();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&all).unwrap();
         file.rewind().unwrap();
-        let mut reader = reader_after_two_arrays(file, options);
+        let mut reader = reader_after_two_arrays(file, allows);
         // A file tells how much follows, and so does its reader after it has been asked for another array.
         if allows {
             assert_eq!(reader.extent().and_then(Extent::trailing), Some(junk.len() as u64));
         }
-        reader_after_two_arrays(Cursor::new(all).chain(std::io::empty()), options);
+        reader_after_two_arrays(Cursor::new(all).chain(std::io::empty()), allows);
     }
 }
 
-/// Reads up to the bytes after two arrays, which are an error unless the options allow them.
-fn reader_after_two_arrays<R: Read>(input: R, options: &ReadOptions) -> NpyReader<R> {
+/// Reads up to the bytes after two arrays, which are an error unless they are allowed.
+fn reader_after_two_arrays<R: Read>(input: R, allows: bool) -> NpyReader<R> {
+    let options = if allows { ReadOptions::new().allow_trailing(true) } else { ReadOptions::new() };
     let mut reader = options.reader(input).unwrap();
     assert!(reader.next_array().unwrap());
-    let allows = options.get_allow_trailing() == Some(true);
     match reader.next_array() {
         // What comes later in the stream is not looked for.
         Ok(has_next) => assert!(allows && !has_next && !reader.next_array().unwrap()),

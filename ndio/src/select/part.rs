@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::SliceInfoElem;
 use ndarray_io::bytes::{ReadAt, ReadHints};
+use ndarray_io::file::parse_slice;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{DynArray, Result, npy};
 
 use crate::failure::{Failure, at};
-use crate::slice;
+
 use crate::source::Source;
 
 /// The bytes of a source from an offset on, after a header that the source lacks, if any.
@@ -118,7 +119,7 @@ pub(super) fn selected(
     let order = if shape.len() > array_ndim { Order::C } else { order };
     let whole = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; shape.len()];
     let elements = match slice {
-        Some(text) => slice::parse(text, &shape).map_err(|error| at(&name, error.into()))?,
+        Some(text) => parse_slice(text, &shape).map_err(|error| error.at_path(&name))?,
         None => whole,
     };
     let (mut axes, mut lengths) = (Vec::new(), Vec::new());
@@ -158,7 +159,7 @@ fn axis_range(
             }
         }
         SliceInfoElem::Slice { start, end, step } => {
-            // `slice::parse` returns bounds that are within the axis.
+            // `parse_slice` returns bounds that are within the axis.
             let end = end.unwrap_or(length as isize);
             let span = usize::try_from(end - start).unwrap_or(0);
             lengths.push(span.div_ceil(step.unsigned_abs()));
