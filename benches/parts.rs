@@ -126,7 +126,7 @@ fn chunks(folder: &Path) {
                     sum += chunk.sum();
                     ControlFlow::Continue(())
                 };
-                file.chunks::<f64, Ix1>(0, 128 << 10).unwrap().for_each_ahead(each).unwrap();
+                file.chunks::<f64, Ix1>(0, 128 << 10).unwrap().read_ahead(each).unwrap();
                 sum
             })
         })

@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = NpyFile::open(&log)?;
     println!("every hundredth sine: {:.2}", file.slice::<f64, _>(s![..;100, 1])?);
     let mut largest = f64::MIN;
-    file.chunks::<f64, Ix2>(0, 64)?.for_each_ahead(|chunk| {
+    file.chunks::<f64, Ix2>(0, 64)?.read_ahead(|chunk| {
         largest = chunk.column(2).fold(largest, |largest, item| largest.max(*item));
         ControlFlow::Continue(())
     })?;

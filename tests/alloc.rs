@@ -388,7 +388,7 @@ fn piecewise_work_takes_memory_for_a_few_pieces() {
             sum += chunk.sum();
             ControlFlow::Continue(())
         };
-        file.chunks::<f64, Ix2>(0, 128).unwrap().for_each_ahead(each).unwrap(); // chunks of 1 MiB
+        file.chunks::<f64, Ix2>(0, 128).unwrap().read_ahead(each).unwrap(); // chunks of 1 MiB
     });
     assert!(sum == f64::from(17 << 20) && peak <= 4 * MIB, "going through 136 MiB took {peak} bytes");
     let (peak, _, slice) = measure_peak(|| file.slice::<f64, _>(ndarray::s![.., 0..8]).unwrap());

@@ -79,7 +79,7 @@ pub trait ViewMutNpyExt<'a>: Sized + Sealed {
 }
 
 impl ReadOptions {
-    /// Views the bytes of an NPY file as an array. See [`ViewNpyExt::view_npy`].
+    /// Views the bytes of an NPY file as an array. See [`ViewNpyExt::view_npy`]. A view never converts elements, so casting has no effect.
     ///
     /// # Errors
     ///

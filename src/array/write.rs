@@ -230,6 +230,7 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
     options: &WriteOptions,
     head: &mut dyn FnMut(&Header) -> Result<Vec<u8>>,
 ) -> Result<()> {
+    options.check_for(Verb::WriteHeaded)?;
     write_and_sync(&array, &mut writer, options, &mut |header, _| head(header))
 }
 

@@ -19,7 +19,7 @@ use crate::transfer;
 /// An iterator over the pieces of an array along an axis, returned by [`NpyFile::chunks`].
 ///
 /// Each piece becomes a new array when the iterator advances. [`Chunks::for_each_view`] reuses one array
-/// instead, and [`Chunks::for_each_ahead`] reads the next pieces on another thread. Small pieces along the slowest axis are
+/// instead, and [`Chunks::read_ahead`] reads the next pieces on another thread. Small pieces along the slowest axis are
 /// read many at a time. An error ends the iteration.
 pub struct Chunks<'a, A, D> {
     file: &'a NpyFile,
@@ -300,10 +300,7 @@ impl<'a, A: ReadableElement, D: Dimension> Chunks<'a, A, D> {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    pub fn for_each_ahead(
-        mut self,
-        mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    pub fn read_ahead(mut self, mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>) -> Result<()> {
         /// Why the work ends early.
         enum EarlyEnd {
             Broken,

@@ -109,7 +109,8 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Sets the options for the new file: version, `sync`, threads.
+    /// Sets the options for the new file: version, `sync`, `in_place`, `create_new`, threads; of an RA file, `trailing` and `ra_bools` in place of the
+    /// version. Others are [`BadOption`](crate::error::ErrorKind::BadOption).
     #[must_use]
     pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options.without_progress(); // `Conversion` has its own callback

@@ -3,7 +3,6 @@
 use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
@@ -12,6 +11,7 @@ use crate::dynamic::DynArray;
 use crate::elements::{DTypeConversion, dtype_conversion};
 use crate::error::{Error, ErrorKind, LimitKind, Remedy, Result, WantedShape};
 use crate::header::Header;
+use crate::io::Expected;
 use crate::io::change::{FileId, create_unnamed_file, id_of, temporary_folder};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
@@ -60,7 +60,7 @@ trait Input: Sync {
 }
 
 /// A file that is open, owned or borrowed.
-struct OpenInput<B>(B, PhantomData<NpyFile>);
+struct OpenInput<B>(B);
 
 impl<B: Borrow<NpyFile> + Sync> Input for OpenInput<B> {
     fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
@@ -81,7 +81,7 @@ struct ReopenedInput {
 
 impl Input for ReopenedInput {
     fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
-        let file = self.options.open(&self.path)?;
+        let file = NpyFile::open_expecting(&self.path, Expected::NPY, &self.options)?;
         if *file.header() != self.header {
             let reason = "the file contains a different array than when the operation began".into();
             return Err(self.name_error(ErrorKind::ArrayChanged { reason }.into()));
@@ -169,7 +169,7 @@ impl<'a> Inputs<'a> {
         let mut inputs = Self::default();
         for path in paths {
             let path = path.as_ref();
-            let file = options.open(path)?;
+            let file = NpyFile::open_expecting(path, Expected::NPY, options)?;
             let header = file.header().clone();
             inputs.add(file)?;
             if inputs.sources.len() > MAX_OPEN_FILES {
@@ -200,7 +200,7 @@ impl<'a> Inputs<'a> {
         opened.check_complete()?;
         self.headers.push(opened.header().clone());
         self.files.push((opened.id()?, opened.extent()?.trailing()));
-        self.sources.push(Box::new(OpenInput(file, PhantomData)));
+        self.sources.push(Box::new(OpenInput(file)));
         Ok(())
     }
 

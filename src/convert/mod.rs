@@ -6,6 +6,7 @@ mod conversion;
 mod join;
 
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 pub use conversion::Conversion;
@@ -17,12 +18,13 @@ use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::error::{CopyReason, Error, ErrorKind, Remedy, Result};
 use crate::header::{Extent, Header};
-use crate::io::FormatHeader;
 use crate::io::change::{self, Locked};
+use crate::io::{Expected, FormatHeader};
 use crate::npy_format as npy;
+use crate::options::Verb;
 use crate::parts::NpyFile;
 use crate::path;
-use crate::ra_format as ra;
+use crate::ra_format::RaHeader;
 use crate::shape::{AxisIndex, Order};
 
 impl Conversion<'_> {
@@ -190,6 +192,7 @@ fn join_npy<P: AsRef<Path>>(
     along: JoinKind,
     conversion: Conversion<'_>,
 ) -> Result<()> {
+    conversion.write.check_at_path(Verb::Convert, to)?;
     let locked = lock_if_input(to, from, &conversion)?;
     join(Inputs::open(from, &conversion.read)?, locked, to, along, conversion)
 }
@@ -368,6 +371,7 @@ fn join_files_into<'f>(
     along: JoinKind,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
+    conversion.write.check_for(Verb::Convert)?;
     check_all_representable_as_npy(from.clone(), &conversion)?;
     let inputs = Inputs::of_files(from)?;
     let header = inputs.header(along, &conversion)?;
@@ -381,6 +385,7 @@ fn join_files<'f>(
     along: JoinKind,
     conversion: Conversion<'_>,
 ) -> Result<()> {
+    conversion.write.check_at_path(Verb::Convert, to)?;
     check_all_representable_as_npy(from.clone(), &conversion)?;
     let ids = from.clone().into_iter().map(NpyFile::id).collect::<Result<Vec<_>>>()?;
     let locked =
@@ -426,8 +431,9 @@ where
     Q: AsRef<Path>,
 {
     let to = to.as_ref();
+    conversion.write.check_at_path(Verb::ConvertToRa, to)?;
     let locked = lock_if_input(to, &[&from], &conversion)?;
-    let inputs = Inputs::of_file(conversion.read.open(from)?)?;
+    let inputs = Inputs::of_file(NpyFile::open_expecting(from.as_ref(), Expected::NPY, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
     let header = inputs.header(JoinKind::Single, &conversion)?;
     if let DType::Record(_) = header.dtype() {
@@ -435,16 +441,19 @@ where
         let dtype = header.dtype().clone();
         return Err(Error::from(ErrorKind::NotRepresentable { format: "RA", dtype, reason }).at_path(to));
     }
-    let head = ra::format(&header).map_err(|error| error.at_path(to))?;
+    let head =
+        RaHeader::of(&header, conversion.write.get_ra_bools()).map_err(|error| error.at_path(to))?.to_bytes();
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
         inputs.check_uncommitted_rows(target)?;
         return write_file(to, locked, inputs, JoinKind::Single, heads, &mut conversion);
     }
     let options = conversion.write.clone();
-    let write = |to: &File, _: &[u8]| inputs.write(to, JoinKind::Single, heads, &mut conversion);
-    change::replace_after_inspecting(to, &options, path::refuse_trailing, write)
-        .map_err(|error| error.at_path(to))
+    let write = |mut to: &File, trailing: &[u8]| {
+        inputs.write(to, JoinKind::Single, heads, &mut conversion)?;
+        Ok(to.write_all(trailing)?)
+    };
+    path::replace_with_trailing(to, &options, write).map_err(|error| error.at_path(to))
 }
 
 /// Converts an RA file of any size to an NPY file.
@@ -467,6 +476,7 @@ where
     Q: AsRef<Path>,
 {
     let (from, to) = (from.as_ref(), to.as_ref());
+    conversion.write.check_at_path(Verb::Convert, to)?;
     // What follows the array is an error already, unless it is dropped.
     conversion.read = conversion.read.with_default_trailing();
     let locked = lock_if_input(to, &[from], &conversion)?;
@@ -477,7 +487,7 @@ where
     let trailing = reader.extent().and_then(Extent::trailing);
     check_representable_in_npy(reader.format_header(), trailing, &conversion)
         .map_err(|error| error.at_path(from))?;
-    let inputs = match conversion.read.open(from) {
+    let inputs = match NpyFile::open_expecting(from, Expected::RA, &conversion.read) {
         Ok(file) => Inputs::of_file(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
@@ -516,6 +526,7 @@ pub(crate) struct Splitter<'a>(Inputs<'a>);
 #[cfg(feature = "dask")]
 impl<'a> Splitter<'a> {
     pub(crate) fn of_file(file: &'a NpyFile, conversion: &Conversion<'_>) -> Result<Self> {
+        conversion.write.check_for(Verb::Convert)?;
         check_all_representable_as_npy([file], conversion)?;
         Inputs::of_file(file).map(Self)
     }

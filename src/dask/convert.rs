@@ -7,6 +7,7 @@ use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::AxisIndex;
+use crate::io::Expected;
 use crate::parts::NpyFile;
 
 /// Converts an NPY file of any size to a new stack, with parts of `length` indices along an axis.
@@ -38,7 +39,7 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let from = conversion.get_read_options().open(from)?;
+    let from = NpyFile::open_expecting(from.as_ref(), Expected::NPY, conversion.get_read_options())?;
     convert_file_to_stack(&from, folder, axis, length, conversion)
 }
 

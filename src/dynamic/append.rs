@@ -54,7 +54,7 @@ impl WriteOptions {
         row: &[usize],
     ) -> Result<NpyWriter<DynArray, File>> {
         let path = path.as_ref();
-        self.check_at_path(Verb::AppendOrCreate, path)?;
+        self.check_at_path(Verb::AppendOrCreateDyn, path)?;
         refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
         let row_writer = RowWriter::open_to_append_or_create(path, (row, &own), self, ROWS_OF_FILE_DTYPE)?;

@@ -11,7 +11,7 @@ use crate::bytes;
 use crate::elements::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::NpyWriter;
-use crate::options::WriteOptions;
+use crate::options::{Verb, WriteOptions};
 use crate::transfer;
 
 impl<W: Write> NpzWriter<W> {
@@ -140,6 +140,7 @@ impl<W: Write> NpzWriter<W> {
         len: u64,
         options: &WriteOptions,
     ) -> Result<()> {
+        options.check_for(Verb::AddRawWith)?;
         let make = move |writer: &mut dyn Write, _: &WriteOptions| {
             let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK_LEN)];
             let mut copied = 0;

@@ -266,6 +266,7 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {
         let Self { path, file: old, archive, options, changes, added, added_names: _ } = self;
+        options.check_at_path(Verb::UpdateNpz, &path)?;
         let write = |old: &File, mut file: &File| {
             // Keep any bytes that another program has put before the archive.
             let mut before = old;

@@ -185,7 +185,7 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
-        options.check_for(Verb::NpzWriter)?;
+        options.check_for(Verb::AddWith)?;
         self.add_array_member(name.into(), &array, Some(options))
     }
 

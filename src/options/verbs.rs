@@ -35,17 +35,23 @@ use Choice::{
 pub(crate) enum Verb {
     WriteNpy,
     WriteTo,
+    WriteHeaded,
     WriteRa,
     WriteRaTo,
     WriteNpz,
     NpzWriter,
     UpdateNpz,
+    AddWith,
+    AddRawWith,
+    Convert,
+    ConvertToRa,
     WriteZeroed,
     CreateMap,
     Writer,
     Create,
     Append,
     AppendOrCreate,
+    AppendOrCreateDyn,
     GrowHeader,
     BeginReplacement,
     CreateStack,
@@ -59,6 +65,7 @@ impl Verb {
                 &[Version, Order, ByteOrder, TextWidth, PickleProtocol, Sync, InPlace, CreateNew]
             }
             Self::WriteTo => &[Version, Order, ByteOrder, TextWidth, PickleProtocol, Sync],
+            Self::WriteHeaded => &[Order, ByteOrder, TextWidth, PickleProtocol, Sync],
             Self::WriteRa => &[Order, ByteOrder, Lz4, Choice::Trailing, RaBools, Sync, InPlace, CreateNew],
             Self::WriteRaTo => &[Order, ByteOrder, Lz4, Choice::Trailing, RaBools, Sync],
             Self::WriteNpz => &[
@@ -75,15 +82,20 @@ impl Verb {
             Self::NpzWriter | Self::UpdateNpz => {
                 &[Version, Order, ByteOrder, TextWidth, PickleProtocol, Choice::Compression, Sync]
             }
-            Self::WriteZeroed => &[Version, Order, ByteOrder, TextWidth, Preallocate],
-            Self::CreateMap => &[Version, Order, ByteOrder, TextWidth, Sync, InPlace, CreateNew, Preallocate],
+            Self::AddWith => &[Version, Order, ByteOrder, TextWidth, PickleProtocol, Choice::Compression],
+            Self::AddRawWith => &[Choice::Compression],
+            Self::Convert => &[Version, Sync, InPlace, CreateNew],
+            Self::ConvertToRa => &[Choice::Trailing, RaBools, Sync, InPlace, CreateNew],
+            Self::WriteZeroed => &[Version, Order, ByteOrder, TextWidth, Sync, Preallocate],
+            Self::CreateMap => &[Version, Order, ByteOrder, Sync, InPlace, CreateNew, Preallocate],
             Self::Writer => &[Version, Order, ByteOrder, TextWidth, Sync],
-            Self::Create => &[Version, Order, ByteOrder, TextWidth, Sync, CreateNew],
+            Self::Create => &[Version, Order, ByteOrder, TextWidth, Sync, InPlace, CreateNew],
             Self::Append => &[Sync, Choice::Uncommitted],
-            Self::AppendStack => &[Version, Sync, Choice::Uncommitted],
+            Self::AppendStack => &[Version, Order, Sync, Choice::Uncommitted],
+            Self::AppendOrCreateDyn => &[Version, Order, Sync, Choice::Uncommitted],
             Self::AppendOrCreate => &[Version, Order, ByteOrder, TextWidth, Sync, Choice::Uncommitted],
             Self::GrowHeader | Self::BeginReplacement => &[Sync],
-            Self::CreateStack => &[Version, Order, ByteOrder, TextWidth, Sync, InPlace, CreateNew],
+            Self::CreateStack => &[Version, Order, Sync, InPlace, CreateNew],
         }
     }
 
@@ -91,6 +103,7 @@ impl Verb {
         match self {
             Self::WriteNpy => "write_npy",
             Self::WriteTo => "write_to",
+            Self::WriteHeaded => "write_headed",
             Self::WriteRa => "write_ra",
             Self::WriteRaTo => "write_ra_to",
             Self::WriteNpz => "write_npz",
@@ -102,6 +115,11 @@ impl Verb {
             Self::Create => "create",
             Self::Append => "append",
             Self::AppendOrCreate => "append_or_create",
+            Self::AppendOrCreateDyn => "append_or_create_dyn",
+            Self::AddWith => "add_with",
+            Self::AddRawWith => "add_raw_with",
+            Self::Convert => "convert",
+            Self::ConvertToRa => "convert_npy_to_ra",
             Self::GrowHeader => "grow_header",
             Self::BeginReplacement => "begin_replacement",
             Self::CreateStack => "create_stack",

@@ -153,7 +153,7 @@ impl WriteOptions {
     ///
     /// Of several processes that create the same file, one succeeds. A complete file does not appear under its name until
     /// it is complete; one that grows ([`NpyWriter`](crate::NpyWriter)) appears with its header, and locked. What changes an
-    /// existing file or stack by definition, such as an append, ignores this option, and an update of an archive fails.
+    /// existing file or stack by definition, such as an append, refuses this option.
     ///
     /// ```
     /// use ndarray_io::WriteOptions;

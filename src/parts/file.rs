@@ -139,13 +139,19 @@ impl NpyFile {
         ReadOptions::new().open_source(source)
     }
 
+    /// Opens a file that must be of this format.
+    pub(crate) fn open_expecting(path: &Path, expected: Expected, options: &ReadOptions) -> Result<Self> {
+        let open = || Self::of_shared_file(Arc::new(File::open(path)?), expected, options);
+        Ok(open().map_err(|error: Error| error.at_path(path))?.with_path(path))
+    }
+
     /// Reads the header at the start of a shared file handle.
-    pub(super) fn of_shared_file(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn of_shared_file(file: Arc<File>, expected: Expected, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
         if len_of_regular(&file).is_none() {
             (&*file).rewind()?; // the error for a pipe, which has no positions
         }
-        Self::open_region(SharedRegion::of(Arc::new(LocalFile(file))), Expected::Any, options)
+        Self::open_region(SharedRegion::of(Arc::new(LocalFile(file))), expected, options)
     }
 
     /// Reads the header at the start of bytes.
@@ -634,9 +640,7 @@ impl ReadOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open<P: AsRef<Path>>(&self, path: P) -> Result<NpyFile> {
-        let path = path.as_ref();
-        let open = || self.open_file(File::open(path)?);
-        Ok(open().map_err(|error: Error| error.at_path(path))?.with_path(path))
+        NpyFile::open_expecting(path.as_ref(), Expected::Any, self)
     }
 
     /// Reads the header at the start of an open file, regardless of the file's position. See [`open`](Self::open).
@@ -645,7 +649,7 @@ impl ReadOptions {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_file(&self, file: File) -> Result<NpyFile> {
-        NpyFile::of_shared_file(Arc::new(file), self)
+        NpyFile::of_shared_file(Arc::new(file), Expected::Any, self)
     }
 
     /// Reads the header at the start of a [source](ReadAt) of bytes: see [`open`](Self::open) and [`NpyFile::from_source`].

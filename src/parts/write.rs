@@ -10,8 +10,8 @@ use crate::bytes::Region;
 use crate::elements::WritableElement;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::header::Header;
-use crate::io;
 use crate::io::change::{self, LockPurpose};
+use crate::io::{self, Expected};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{
@@ -82,7 +82,7 @@ impl NpyFile {
             // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
             // writer may hold its lock for hours.
             let locked = change::open_locked(path, purpose, std::time::Duration::ZERO)?;
-            let file = Self::of_shared_file(locked.shared_file(), &ReadOptions::new())?;
+            let file = Self::of_shared_file(locked.shared_file(), Expected::Any, &ReadOptions::new())?;
             // `write_slice` would extend a truncated file.
             file.check_complete()?;
             Ok(file.with_lock(locked, purpose, path))

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ndarray::ShapeBuilder;
 
-pub(crate) use ra::refuse_trailing;
+pub(crate) use ra::replace_with_trailing;
 pub use ra::{ra_query, read_ra, write_ra, write_zeroed_ra};
 pub use replace::FileReplacement;
 
@@ -212,6 +212,7 @@ impl WriteOptions {
         D: ShapeBuilder,
     {
         self.check_for(Verb::WriteZeroed)?;
-        io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), Format::Npy, self)
+        io::write_zeroed::<A, D::Dim>(file, shape.into_shape_with_order(), Format::Npy, self)?;
+        change::sync_writer(&mut { file }, self)
     }
 }

@@ -13,7 +13,6 @@ use crate::header::Extent;
 use crate::io::{self, Expected, Format, NpyReader, ReadArray, change};
 use crate::options::{ReadOptions, Trailing, Verb, WriteOptions};
 use crate::ra_format::MAGIC;
-use crate::transfer::Source;
 
 /// Reads an array from an RA file.
 ///
@@ -78,26 +77,29 @@ where
 }
 
 fn replace_ra(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
-    let checked = options.check_for(Verb::WriteRa);
-    let put = || match checked.map(|()| options.get_trailing())? {
-        Trailing::Write(bytes) => {
-            change::replace(path, options, |file| store_ra(array, file, bytes, options))
-        }
-        // `Keep` and `Protect` read the old file under a lock that is held until the file is replaced.
-        Trailing::Keep => {
-            let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
-            change::replace_after_inspecting(path, options, trailing_of, put)
-        }
-        Trailing::Protect => {
-            let put = |file: &File, _: &[u8]| store_ra(array, file, &[], options);
-            change::replace_after_inspecting(path, options, refuse_trailing, put)
-        }
+    let put = || {
+        options.check_for(Verb::WriteRa)?;
+        replace_with_trailing(path, options, |file, trailing| store_ra(array, file, trailing, options))
     };
     put().map_err(|error| error.at_path(path))
 }
 
+/// Replaces an RA file by what `write` writes, with the bytes that have to follow the array.
+pub(crate) fn replace_with_trailing(
+    path: &Path,
+    options: &WriteOptions,
+    mut write: impl FnMut(&File, &[u8]) -> Result<()>,
+) -> Result<()> {
+    match options.get_trailing() {
+        Trailing::Write(bytes) => change::replace(path, options, |file| write(file, bytes)),
+        // These read the old file under a lock that is held until the file is replaced.
+        Trailing::Keep => change::replace_after_inspecting(path, options, trailing_of, write),
+        Trailing::Protect => change::replace_after_inspecting(path, options, refuse_trailing, write),
+    }
+}
+
 /// Returns an error if bytes after the array of an RA file would be lost.
-pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
+fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     match trailing_of(old)?.len() {
         0 => Ok(Vec::new()),
         len => {
@@ -170,12 +172,11 @@ fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
 pub fn ra_query<P: AsRef<Path>>(path: P) -> Result<String> {
     let path = path.as_ref();
     let query = || {
-        let mut file = File::open(path)?;
-        let (found, _) = io::read_header(&mut Source::of(&mut file), Expected::RA, &ReadOptions::new())?;
-        Ok(found
-            .ra()
-            .map(|found| crate::ra_format::query(found, &path.to_string_lossy()))
-            .unwrap_or_default())
+        let reader = NpyReader::expecting(File::open(path)?, Expected::RA, &ReadOptions::new())?;
+        match reader.ra_header() {
+            Some(found) => Ok(crate::ra_format::query(found, &path.to_string_lossy())),
+            None => unreachable!("only RA was expected"),
+        }
     };
     query().map_err(|error: crate::Error| error.at_path(path))
 }

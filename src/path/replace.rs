@@ -136,7 +136,7 @@ impl WriteOptions {
     /// [`replace_file`](Self::replace_file), or to another writer.
     #[must_use]
     pub fn content_options(&self) -> Self {
-        self.clone().sync(false).in_place(false).create_new(false).preallocate(false)
+        self.clone().sync(false).in_place(false).create_new(false)
     }
 
     /// Opens and locks an existing regular file of any format, to replace it. See [`FileReplacement::open`].

@@ -233,7 +233,7 @@ fn chunks_and_rows_join_to_whole_array() {
                     ahead.push(chunk.to_owned());
                     ControlFlow::Continue(())
                 };
-                file.chunks::<u16, Ix3>(axis, length).unwrap().for_each_ahead(each).unwrap();
+                file.chunks::<u16, Ix3>(axis, length).unwrap().read_ahead(each).unwrap();
                 assert_eq!(ahead, chunks);
                 let mut views = Vec::new();
                 let each = |chunk: ndarray::ArrayView3<'_, u16>| {
@@ -253,7 +253,7 @@ fn chunks_and_rows_join_to_whole_array() {
             seen += 1;
             ControlFlow::Break(())
         };
-        file.chunks(0, 1).unwrap().for_each_ahead(first).unwrap();
+        file.chunks(0, 1).unwrap().read_ahead(first).unwrap();
         assert_eq!(seen, 1);
         assert_eq!(file.read::<Array3<u16>>().unwrap(), cube());
         assert_eq!(file.extent().unwrap(), Extent::Whole);
@@ -285,7 +285,7 @@ fn small_chunks_before_an_error_are_visited() {
         let error = match way {
             0 => iterator.find_map(|chunk| chunk.map(|chunk| each(chunk.view())).err()).unwrap(),
             1 => iterator.for_each_view(&mut each).unwrap_err(),
-            _ => iterator.for_each_ahead(&mut each).unwrap_err(),
+            _ => iterator.read_ahead(&mut each).unwrap_err(),
         };
         assert_eq!(error.element(), Some(777));
         assert_eq!(seen, wanted);
@@ -304,7 +304,7 @@ fn small_chunks_before_an_error_are_visited() {
         let error = match way {
             0 => chunks.next().unwrap().unwrap_err(),
             1 => chunks.for_each_view(none).unwrap_err(),
-            _ => chunks.for_each_ahead(none).unwrap_err(),
+            _ => chunks.read_ahead(none).unwrap_err(),
         };
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
     }

@@ -131,7 +131,7 @@ fn invalid_bool_in_slice_is_reported_by_file_element() {
                 chunks(0, 7),
                 chunks(1, 7),
                 opened.chunks::<bool, Ix2>(0, 7).unwrap().for_each_view(go_on).unwrap_err(),
-                opened.chunks::<bool, Ix2>(0, 7).unwrap().for_each_ahead(go_on).unwrap_err(),
+                opened.chunks::<bool, Ix2>(0, 7).unwrap().read_ahead(go_on).unwrap_err(),
                 opened.rows::<bool, Ix2>().unwrap().find_map(Result::err).unwrap(),
                 reader.slice::<bool, _>(ndarray::s![2001.., 3..]).unwrap_err(),
                 opened.read::<DynArray>().unwrap().check().unwrap_err(),

@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ndarray::{Array1, arr1};
-use ndarray_io::dask::NpyStackWriter;
+use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, stack_npy};
+use ndarray_io::dask::{NpyStackWriter, convert_npy_to_stack};
 use ndarray_io::error::ErrorKind;
+use ndarray_io::file::write_headed;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::options::{Trailing, Uncommitted};
-use ndarray_io::{ByteOrder, Compression, Error, Result, WriteNpyExt, WriteOptions, npy, ra};
+use ndarray_io::{
+    ByteOrder, Compression, DynArray, Error, NpzUpdate, NpzWriter, Result, WriteNpyExt, WriteOptions, npy, ra,
+};
 
 type Setter = fn(WriteOptions) -> WriteOptions;
 
@@ -66,12 +70,12 @@ const VERBS: &[Verb] = &[
     ),
     (
         "write_zeroed_npy",
-        &["byte_order", "order", "preallocate", "text_width", "version"],
+        &["byte_order", "order", "preallocate", "sync", "text_width", "version"],
         |options, path| options.write_zeroed_npy::<f64, _>(&new_file(path), 3),
     ),
     (
         "create_map",
-        &["byte_order", "create_new", "in_place", "order", "preallocate", "sync", "text_width", "version"],
+        &["byte_order", "create_new", "in_place", "order", "preallocate", "sync", "version"],
         // SAFETY: the file belongs to this test.
         |options, path| unsafe { options.create_map::<f64, _>(path, 3) }.map(drop),
     ),
@@ -147,9 +151,11 @@ const VERBS: &[Verb] = &[
     ("writer_of_shape", &["byte_order", "order", "text_width", "version"], |options, _| {
         options.writer_of_shape::<f64, _>(Vec::new(), 0)?.finish().map(drop)
     }),
-    ("create", &["byte_order", "create_new", "order", "sync", "text_width", "version"], |options, path| {
-        options.create::<f64>(path, &[])?.finish().map(drop)
-    }),
+    (
+        "create",
+        &["byte_order", "create_new", "in_place", "order", "sync", "text_width", "version"],
+        |options, path| options.create::<f64>(path, &[])?.finish().map(drop),
+    ),
     ("append", &["sync", "uncommitted"], |options, path| {
         ndarray_io::write_npy(path, &numbers())?;
         options.append::<f64>(path)?.finish().map(drop)
@@ -163,11 +169,9 @@ const VERBS: &[Verb] = &[
         &["byte_order", "order", "sync", "text_width", "uncommitted", "version"],
         |options, path| options.append_or_create::<f64>(path, &[])?.finish().map(drop),
     ),
-    (
-        "append_or_create_dyn",
-        &["byte_order", "order", "sync", "text_width", "uncommitted", "version"],
-        |options, path| options.append_or_create_dyn(path, &"<f8".parse()?, &[])?.finish().map(drop),
-    ),
+    ("append_or_create_dyn", &["order", "sync", "uncommitted", "version"], |options, path| {
+        options.append_or_create_dyn(path, &"<f8".parse()?, &[])?.finish().map(drop)
+    }),
     ("grow_header", &["sync"], |options, path| {
         ndarray_io::write_npy(path, &numbers())?;
         options.grow_header(path)
@@ -176,14 +180,45 @@ const VERBS: &[Verb] = &[
         ndarray_io::write_npy(path, &numbers())?;
         options.begin_replacement(path)?.replace_with(|file| numbers().write_npy(file))
     }),
-    (
-        "create_stack",
-        &["byte_order", "create_new", "in_place", "order", "sync", "text_width", "version"],
-        |options, path| options.create_stack(path, &"<f8".parse()?, &[], 0)?.finish(),
-    ),
-    ("append_stack", &["sync", "uncommitted", "version"], |options, path| {
+    ("create_stack", &["create_new", "in_place", "order", "sync", "version"], |options, path| {
+        options.create_stack(path, &"<f8".parse()?, &[], 0)?.finish()
+    }),
+    ("append_stack", &["order", "sync", "uncommitted", "version"], |options, path| {
         NpyStackWriter::create(path, &"<f8".parse()?, &[], 0)?.finish()?;
         options.append_stack(path)?.finish()
+    }),
+];
+
+/// Functions and methods that take options as an argument, by their names.
+const FUNCTIONS: &[Verb] = &[
+    (
+        "add_with",
+        &["byte_order", "compression", "order", "pickle_protocol", "text_width", "version"],
+        |options, path| NpzWriter::new(new_file(path)).add_with("a", &numbers(), options),
+    ),
+    ("add_raw_with", &["compression"], |options, path| {
+        NpzWriter::new(new_file(path)).add_raw_with("a", &b"text"[..], 4, options)
+    }),
+    (
+        "with_options",
+        &["byte_order", "compression", "order", "pickle_protocol", "sync", "text_width", "version"],
+        |options, path| {
+            ndarray_io::write_npz(path, &[("a", &numbers())])?;
+            NpzUpdate::open(path)?.with_options(options).add("b", &numbers())?.finish()
+        },
+    ),
+    ("write_headed", &["byte_order", "order", "pickle_protocol", "sync", "text_width"], |options, path| {
+        write_headed(&numbers(), new_file(path), options, &mut |_| Ok(b"head".to_vec()))
+    }),
+    ("write_options", &["create_new", "in_place", "sync", "version"], |options, path| {
+        let from = path.with_extension("from");
+        ndarray_io::write_npy(&from, &numbers())?;
+        convert_npy(&from, path, Conversion::new().write_options(options.clone()))
+    }),
+    ("convert_npy_to_ra", &["create_new", "in_place", "ra_bools", "sync", "trailing"], |options, path| {
+        let from = path.with_extension("from");
+        ndarray_io::write_npy(&from, &numbers())?;
+        convert_npy_to_ra(&from, path, Conversion::new().write_options(options.clone()))
     }),
 ];
 
@@ -197,7 +232,7 @@ fn new_file(path: &Path) -> File {
 
 #[test]
 fn verbs_refuse_options_that_they_cannot_honour() {
-    for (verb, honoured, call) in VERBS {
+    for (verb, honoured, call) in VERBS.iter().chain(FUNCTIONS) {
         for (option, set) in OPTIONS {
             let folder = crate::support::temp::folder().unwrap();
             let done = call(&set(WriteOptions::new()), &folder.path().join("a"));
@@ -301,4 +336,33 @@ fn order_of_ra_reverses_axes() {
     WriteOptions::new().order(Order::Fortran).write_ra_to(&mut file, &array).unwrap();
     let ra::Parsed::Done(found, _) = ra::parse(&file).unwrap() else { panic!("it is complete") };
     assert_eq!(found.header.shape(), [2, 3]);
+}
+
+/// Handles recognize RA; what names NPY reads NPY only, as NumPy does: the axes of RA are in the other order, and bytes may follow its array.
+#[test]
+fn calls_that_name_npy_refuse_ra() {
+    let folder = crate::support::temp::folder().unwrap();
+    let (from, to) = (folder.path().join("a.ra"), folder.path().join("to"));
+    ra::write_ra(&from, &ndarray::arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
+    let bytes = fs::read(&from).unwrap();
+    let options = ndarray_io::ReadOptions::new();
+    let conversion = Conversion::new;
+    for error in [
+        options.read_npy::<DynArray>(&from).unwrap_err(),
+        options.read_from::<DynArray>(&bytes[..]).unwrap_err(),
+        options.reader(&bytes[..]).unwrap_err(),
+        options.read_into(&bytes[..], &mut numbers()).unwrap_err(),
+        options.view_npy::<ndarray::ArrayView2<f64>>(&bytes).unwrap_err(),
+        convert_npy(&from, &to, conversion()).unwrap_err(),
+        concatenate_npy(&[&from, &from], &to, 0, conversion()).unwrap_err(),
+        stack_npy(&[&from, &from], &to, 0, conversion()).unwrap_err(),
+        convert_npy_to_ra(&from, &to, conversion()).unwrap_err(),
+        convert_npy_to_stack(&from, &to, 0, 1, conversion()).unwrap_err(),
+        WriteOptions::new().append::<f64>(&from).unwrap_err(),
+        WriteOptions::new().grow_header(&from).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("found an RA file") && error.is_format(), "{error}");
+    }
+    assert!(options.open(&from).unwrap().ra_header().is_some() && !to.exists());
+    assert_eq!(fs::read(&from).unwrap(), bytes);
 }

@@ -5,8 +5,6 @@
 
 mod exports;
 mod look;
-#[path = "../../../ndio/src/slice.rs"]
-mod slice;
 
 use std::io::Cursor;
 
@@ -123,5 +121,6 @@ pub fn part(array: &DynArray, field: Option<&str>, text: &str) -> Result<DynArra
         }
         None => array,
     };
-    array.slice(&slice::parse(text, array.shape())?[..]).map_err(|error| error.to_string())
+    let part = ndarray_io::file::parse_slice(text, array.shape()).and_then(|slice| array.slice(&slice[..]));
+    part.map_err(|error| error.to_string())
 }

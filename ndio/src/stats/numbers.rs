@@ -282,7 +282,7 @@ fn to_supported_dtype(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
     let wanted = DType::from(wanted.ok_or_else(no_numbers)?);
     match array.dtype() == &wanted {
         true => Ok(Cow::Borrowed(array)),
-        false => Ok(Cow::Owned(array.cast_to(&wanted, &crate::reading::options().casting(Casting::Unsafe))?)),
+        false => Ok(Cow::Owned(array.cast_to(&wanted, crate::reading::options().casting(Casting::Unsafe))?)),
     }
 }
 

@@ -38,7 +38,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// locked until the writer is dropped: until then, other changes through this library fail with
     /// [`ErrorKind::Locked`]. The lock is advisory and does not stop readers. The file is not changed until
     /// rows are written or the writer is finished. If the header has no space for a greater length, as in files written by NumPy before
-    /// about version 1.23, use [`grow_header`].
+    /// about version 1.23, use [`WriteOptions::grow_header`].
     ///
     /// # Errors
     ///
@@ -419,7 +419,8 @@ impl WriteOptions {
         RowWriter::create_for_rows(path, row, &dtype, self, writable_header::<A>).map(NpyWriter::of_rows)
     }
 
-    /// Appends rows to a file, or creates it. See [`NpyWriter::append_or_create`].
+    /// Appends rows to a file, or creates it. See [`NpyWriter::append_or_create`]. The version, the order and the dtype are those of the file, if
+    /// there is one.
     ///
     /// # Errors
     ///

@@ -89,7 +89,7 @@ fn routes() -> Vec<(&'static str, Route)> {
                     made.append(Axis(0), chunk?.view()).unwrap();
                 }
                 let mut ahead = Array2::zeros((300, 0));
-                file.chunks::<u32, Ix2>(1, 9)?.for_each_ahead(|chunk| {
+                file.chunks::<u32, Ix2>(1, 9)?.read_ahead(|chunk| {
                     ahead.append(Axis(1), chunk).unwrap();
                     std::ops::ControlFlow::Continue(())
                 })?;
@@ -508,7 +508,7 @@ fn iterations_continue_after_next_and_end_after_errors() {
     assert_eq!(blocks.next().unwrap().unwrap().number(), 0);
     let mut numbers = Vec::new();
     blocks
-        .for_each(|block| {
+        .read_ahead(|block| {
             numbers.push(block.number());
             Ok::<(), ndarray_io::Error>(())
         })
@@ -518,7 +518,7 @@ fn iterations_continue_after_next_and_end_after_errors() {
     let mut chunks = fails.chunks::<u32, Ix2>(0, 10).unwrap();
     assert!(chunks.by_ref().any(|chunk| chunk.is_err()));
     assert!(chunks.next().is_none());
-    chunks.for_each_ahead(|_| panic!("the iteration has ended")).unwrap();
+    chunks.read_ahead(|_| panic!("the iteration has ended")).unwrap();
     let mut blocks = fails.blocks::<Array2<u32>>().bytes(1000);
     assert!(blocks.by_ref().any(|block| block.is_err()));
     assert!(blocks.next().is_none());
