@@ -21,7 +21,7 @@ use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
 use crate::io::{Expected, FormatHeader};
 use crate::npy_format as npy;
-use crate::options::Verb;
+use crate::options::{Trailing, Verb};
 use crate::parts::NpyFile;
 use crate::path;
 use crate::ra_format::RaHeader;
@@ -568,9 +568,14 @@ fn write_file(
     let options = conversion.write.clone();
     // The closure owns the inputs, so they are closed before the rename: some systems cannot replace an open
     // file.
-    let write = move |file: &File| {
+    let write = move |mut file: &File| {
         let inputs = inputs;
-        inputs.write(file, along, heads, conversion)
+        inputs.write(file, along, heads, conversion)?;
+        // Of RA; the old file, an input, is NPY and has no such bytes.
+        match conversion.write.get_trailing() {
+            Trailing::Write(bytes) => Ok(file.write_all(bytes)?),
+            Trailing::Protect | Trailing::Keep => Ok(()),
+        }
     };
     let replaced = match locked {
         Some(old) => change::replace_locked(to, old, &options, |_, file| write(file)),

@@ -366,3 +366,25 @@ fn calls_that_name_npy_refuse_ra() {
     assert!(options.open(&from).unwrap().ra_header().is_some() && !to.exists());
     assert_eq!(fs::read(&from).unwrap(), bytes);
 }
+
+/// Bytes after the array of an RA file, and bools, are what the options say, also if the file replaces the NPY file that it is made of.
+#[test]
+fn conversion_to_ra_honours_options_of_ra() {
+    let folder = crate::support::temp::folder().unwrap();
+    let (npy, to) = (folder.path().join("a.npy"), folder.path().join("to.ra"));
+    let with =
+        |trailing| Conversion::new().write_options(WriteOptions::new().ra_bools(true).trailing(trailing));
+    let note_of = |path: &Path| {
+        let mut reader = ndarray_io::ReadOptions::new().ra_reader(File::open(path).unwrap()).unwrap();
+        assert_eq!(reader.read::<Array1<bool>>().unwrap(), arr1(&[true, false]));
+        reader.trailing().unwrap()
+    };
+    ndarray_io::write_npy(&npy, &arr1(&[true, false])).unwrap();
+    convert_npy_to_ra(&npy, &to, with(Trailing::Write(b"note".to_vec()))).unwrap();
+    assert_eq!(note_of(&to), b"note");
+    assert!(convert_npy_to_ra(&npy, &to, with(Trailing::Protect)).unwrap_err().is_conflict());
+    convert_npy_to_ra(&npy, &to, with(Trailing::Keep)).unwrap();
+    assert_eq!(note_of(&to), b"note");
+    convert_npy_to_ra(&npy, &npy, with(Trailing::Write(b"more".to_vec()))).unwrap();
+    assert_eq!(note_of(&npy), b"more");
+}
