@@ -3,9 +3,9 @@ use ndarray_io::options::Uncommitted;
 use ndarray_io::{WriteOptions, read_npy};
 
 fn main() -> ndarray_io::Result<()> {
-    let options = WriteOptions::new();
-    let after_a_crash = Uncommitted::Recover;
-    let mut log = options.clone().uncommitted(after_a_crash).append_or_create("log.npy", &[2])?;
+    // After a crash, the rows that it has left belong to the array.
+    let options = WriteOptions::new().uncommitted(Uncommitted::Recover);
+    let mut log = options.append_or_create("log.npy", &[2])?;
     let first = log.rows();
     for step in first..first + 3 {
         let time = step as f64;
