@@ -262,6 +262,11 @@ pub mod compat {
 
     use crate::{Error, Result, WriteArray, WriteOptions};
 
+    /// Writes an array to a new file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteOptions::write_npy`].
     pub fn create_new_npy<P, T>(path: P, array: &T) -> Result<()>
     where
         P: AsRef<Path>,

@@ -209,7 +209,7 @@ fn join(
     }
     let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version())?;
-    write_file(to, locked, inputs, along, (&header, &head), &mut conversion)
+    write_file(to, locked, inputs, along, (&header, &head), &[], &mut conversion)
 }
 
 /// Converts an open array to an NPY file: a file, a member of an archive, a stack, or any other source.
@@ -446,7 +446,12 @@ where
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
         inputs.check_uncommitted_rows(target)?;
-        return write_file(to, locked, inputs, JoinKind::Single, heads, &mut conversion);
+        // The old file is the input: it is NPY, and has no bytes to keep or to protect.
+        let trailing = match conversion.write.get_trailing() {
+            Trailing::Write(bytes) => bytes.clone(),
+            Trailing::Protect | Trailing::Keep => Vec::new(),
+        };
+        return write_file(to, locked, inputs, JoinKind::Single, heads, &trailing, &mut conversion);
     }
     let options = conversion.write.clone();
     let write = |mut to: &File, trailing: &[u8]| {
@@ -498,7 +503,7 @@ where
     let header = inputs.header(JoinKind::Single, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     drop(reader);
-    write_file(to, locked, inputs, JoinKind::Single, (&header, &head), &mut conversion)
+    write_file(to, locked, inputs, JoinKind::Single, (&header, &head), &[], &mut conversion)
 }
 
 /// Concatenates NPY files that differ at most in order and byte order.
@@ -556,13 +561,14 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// Writes the new file and moves it to its path; `locked` is the old file if that is also an input.
+/// Writes the new file, with these bytes after its array, and moves it to its path; `locked` is the old file if that is also an input.
 fn write_file(
     to: &Path,
     locked: Option<Locked>,
     inputs: Inputs<'_>,
     along: JoinKind,
     heads: (&Header, &[u8]),
+    trailing: &[u8],
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
     let options = conversion.write.clone();
@@ -571,11 +577,7 @@ fn write_file(
     let write = move |mut file: &File| {
         let inputs = inputs;
         inputs.write(file, along, heads, conversion)?;
-        // Of RA; the old file, an input, is NPY and has no such bytes.
-        match conversion.write.get_trailing() {
-            Trailing::Write(bytes) => Ok(file.write_all(bytes)?),
-            Trailing::Protect | Trailing::Keep => Ok(()),
-        }
+        Ok(file.write_all(trailing)?)
     };
     let replaced = match locked {
         Some(old) => change::replace_locked(to, old, &options, |_, file| write(file)),

@@ -69,7 +69,7 @@ pub enum Trailing {
     /// Keeps the bytes, after the new array.
     ///
     /// Writing to a writer instead of a path is then an error,
-    /// [`BadOption`](crate::error::ErrorKind::BadOption), because there is no existing file.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption), since a writer replaces nothing.
     Keep,
     /// Replaces the bytes with these, which may be empty.
     Write(Vec<u8>),

@@ -12,9 +12,7 @@ use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection};
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::options::Trailing;
 use ndarray_io::ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra, write_ra};
-use ndarray_io::{
-    ByteOrder, DynArray, Error, NpyFile, ReadOptions, Result, WriteNpyExt, WriteOptions, ra, read_npy,
-};
+use ndarray_io::{ByteOrder, DynArray, Error, ReadOptions, Result, WriteOptions, ra, read_npy};
 use num_complex::Complex;
 use serde_json::Value;
 
@@ -261,7 +259,7 @@ mod composites {
             assert_eq!(&entries[6].info, b"number 6\0\0\0\0");
             assert_eq!(entries[6].index, 6u32.pow(9));
             assert!((-5.0..5.0).contains(&entries[3].v[7]) && entries[3].v[7] != 0.0);
-            let again: Array1<Entry> = NpyFile::open(&path).unwrap().slice(s![..;2]).unwrap();
+            let again: Array1<Entry> = ndarray_io::NpyFile::open(&path).unwrap().slice(s![..;2]).unwrap();
             assert_eq!(again[3], entries[6]);
             let order = if id == "composite" { ByteOrder::Little } else { ByteOrder::Big };
             let mut file = Vec::new();
@@ -308,7 +306,7 @@ fn half_precision_numbers_round_trip_in_ra() {
     let mut file = Vec::new();
     little_endian_options().write_ra_to(&mut file, &read).unwrap();
     assert_eq!(file, fs::read(testdata_folder().join("complex-2x16.ra")).unwrap());
-    let error = read.write_npy(Vec::new()).unwrap_err();
+    let error = ndarray_io::WriteNpyExt::write_npy(&read, Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
     let read: Array1<bf16> = read_ra(testdata_folder().join("bf16.ra")).unwrap();
     assert_eq!(read, arr1(&[1.0, -2.5, 256.0]).mapv(bf16::from_f64));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewMut1, IxDyn};
 use ndarray_io::bytes::{InMemory, LocalFolder};
@@ -11,6 +11,7 @@ use ndarray_io::object::Pickle;
 use ndarray_io::{DynArray, FlatView, Limits, NpyFile, NpzFile, NpzWriter, ReadOptions, Result, ra, scan};
 
 use crate::support::routes::Aligned;
+use crate::support::verbs::{setters_and_verbs, sources};
 
 /// Files of 1,000 numbers, and of objects with 12 parts that are five levels high.
 struct Files {
@@ -237,41 +238,21 @@ fn functions_with_options_refuse_what_exceeds_their_limits() {
 /// A new limit, or a new function with options, needs its row.
 #[test]
 fn table_has_all_limits_and_all_functions_with_options() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let text = fs::read_to_string(source.join("limits.rs")).unwrap();
-    let setters = text.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
-    let setters: BTreeSet<_> =
-        setters.filter_map(|line| line.split_once("(mut self").map(|(name, _)| name)).collect();
+    let (setters, _) = setters_and_verbs("Limits", "limits.rs");
     // The last one needs an archive whose lengths are gigabytes: `tests/files/methods.rs`.
-    assert_eq!(setters, ["expansion", "header", "object_height", "objects", "payload"].into());
+    let listed = ["expansion", "header", "object_height", "objects", "payload"];
+    assert_eq!(setters, listed.map(str::to_owned).into());
 
     let known: BTreeSet<&str> =
         ROUTES.iter().map(|(route, ..)| *route).chain(WITHOUT_A_FILE.to_vec()).collect();
-    let mut found = BTreeSet::new();
-    let mut folders = vec![source.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap().replace("pub unsafe fn", "pub fn");
-            let file = path.strip_prefix(&source).unwrap().display().to_string().replace('\\', "/");
-            if file != "options/read.rs" {
-                for verbs in text.split("\nimpl ReadOptions {").skip(1) {
-                    let verbs = verbs.split("\n}\n").next().unwrap();
-                    let names =
-                        verbs.split("    pub fn ").skip(1).filter_map(|verb| verb.split(['<', '(']).next());
-                    found.extend(names.map(|name| format!("ReadOptions::{name}")));
-                }
-            }
-            for function in text.split("pub fn ").skip(1) {
-                let head = function.split(['{', ';']).next().unwrap();
-                if head.contains("options: &ReadOptions") {
-                    let name = head.split(['<', '(']).next().unwrap();
-                    found.insert(format!("{file}: {name}"));
-                }
+    let (_, verbs) = setters_and_verbs("ReadOptions", "options/read.rs");
+    let mut found: BTreeSet<String> = verbs.iter().map(|verb| format!("ReadOptions::{verb}")).collect();
+    for (file, text) in sources() {
+        for function in text.split("pub fn ").skip(1) {
+            let head = function.split(['{', ';']).next().unwrap();
+            if head.contains("options: &ReadOptions") {
+                let name = head.split(['<', '(']).next().unwrap();
+                found.insert(format!("{file}: {name}"));
             }
         }
     }

@@ -10,6 +10,8 @@ pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod routes;
 pub(crate) mod temp;
+#[cfg(feature = "full")]
+pub(crate) mod verbs;
 
 #[allow(unused_imports)] // as above
 pub(crate) use headers::{file, long_descrs};
