@@ -5,7 +5,7 @@ mod inner;
 pub(crate) use inner::GroupedHeader;
 
 use crate::dtype::{DType, Narrow};
-use crate::error::{Error, ErrorKind, LimitKind, Remedy, Result};
+use crate::error::{Error, Fault, LimitKind, Remedy, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{AxisIndex, Order, Shape};
 
@@ -50,8 +50,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
-    /// - [`ErrorKind::Overflow`] if the number of elements or their size in bytes exceeds `i64::MAX` (see
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the shape has more than 64 axes.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the number of elements or their size in bytes exceeds `i64::MAX` (see
     ///   [`Shape::len`]).
     ///
     /// # Examples
@@ -70,7 +70,7 @@ impl Header {
         let sizes = shape.len().zip(shape.byte_len(dtype.item_size()));
         let Some((len, bytes)) = sizes else {
             return Err(
-                ErrorKind::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into()
+                Fault::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into()
             );
         };
         let payload = if dtype.has_object() { PayloadKind::Whole } else { PayloadKind::Items(bytes) };
@@ -133,7 +133,7 @@ impl Header {
             }
             false => {
                 let what = format!("an array of shape {} and dtype {}", self.shape, self.dtype);
-                Err(ErrorKind::Overflow { what }.into())
+                Err(Fault::Overflow { what }.into())
             }
         }
     }
@@ -165,7 +165,7 @@ impl Header {
     /// Returns the size of the elements in bytes, or an error for Python objects, whose pickle cannot be read in parts.
     pub(crate) fn declared_payload_len(&self) -> Result<u64> {
         self.payload_len().ok_or_else(|| {
-            Error::from(ErrorKind::Objects { found: self.dtype.clone() }).with_help(Remedy::ReadPickle)
+            Error::from(Fault::Objects { found: self.dtype.clone() }).with_help(Remedy::ReadPickle)
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What allocates memory of which a file declares the size is here as well: [`resize`] and [`reserve`].
 
-use crate::error::{ErrorKind, LimitKind, Result};
+use crate::error::{Fault, LimitKind, Result};
 
 /// Limits for reading untrusted files. The defaults accept every file that NumPy writes.
 ///
@@ -151,7 +151,7 @@ impl Default for Limits {
 
 /// Returns an error if `found` exceeds `limit`.
 pub(crate) fn check(limit_kind: LimitKind, found: u64, limit: u64) -> Result<()> {
-    if found > limit { Err(ErrorKind::Limit { limit_kind, found, limit }.into()) } else { Ok(()) }
+    if found > limit { Err(Fault::Limit { limit_kind, found, limit }.into()) } else { Ok(()) }
 }
 
 /// Changes the number of items to `len`; new ones are zero.
@@ -167,7 +167,7 @@ pub(crate) fn resize<T: Clone + Default>(items: &mut Vec<T>, len: usize) -> Resu
 /// Allocates memory for exactly `more` further items.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
     let bytes = more.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 }.into())
+    items.try_reserve_exact(more).map_err(|_| Fault::OutOfMemory { bytes: bytes as u64 }.into())
 }
 
 /// Returns the capacity for a payload of `total` bytes after `arrived` of them have been read.

@@ -18,7 +18,7 @@ use crate::bytes::{self, Region};
 use crate::dtype::DType;
 use crate::elements::ViewElement;
 use crate::elements::cast::{self, Bitwise};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::{Extent, Header};
 use crate::io::{self, Expected, FormatHeader};
 use crate::npy_format::NpyHeader;
@@ -74,7 +74,7 @@ impl<A: ViewElement, D: Dimension> MappedLayout<A, D> {
             check_rows(rows, length)?;
             let mut dims = header.shape().to_vec();
             let Some(axis) = slowest_axis(&header) else {
-                return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
+                return Err(Fault::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
             };
             dims[axis] = rows.len();
             first = rows.start * (header.count() / length.max(1));
@@ -143,17 +143,17 @@ fn slowest_axis_len(header: &Header) -> usize {
 /// Returns the error for a file that cannot be mapped.
 pub(crate) fn not_regular() -> Error {
     let reason = "it is not a regular file: only regular files can be mapped".into();
-    ErrorKind::NotRegularFile { reason }.into()
+    Fault::NotRegularFile { reason }.into()
 }
 
 fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
     if rows.end > length {
         let (index, length) = (rows.end as i128, length as u64);
-        return Err(ErrorKind::OutOfBounds { index, length, axis: None }.into());
+        return Err(Fault::OutOfBounds { index, length, axis: None }.into());
     }
     if rows.start > rows.end {
         let reason = format!("there are no indices {rows:?} along an axis of length {length}");
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     Ok(())
 }
@@ -275,7 +275,7 @@ impl<A, D: Dimension> NpyMmap<A, D> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
@@ -332,13 +332,12 @@ impl<A, D: Dimension> NpyMmap<A, D> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    ///   it ends before it starts.
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if it ends before it starts, or if the array has no axes.
     ///
     /// # Safety
     ///

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// A caller's progress callback.
 #[derive(Clone)]
@@ -99,6 +99,6 @@ impl ProgressCounter {
 pub(crate) fn check_cancelled(answer: ControlFlow<()>) -> Result<()> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(ErrorKind::Cancelled.into()),
+        ControlFlow::Break(()) => Err(Fault::Cancelled.into()),
     }
 }

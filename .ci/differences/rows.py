@@ -2,7 +2,7 @@
 
 # Section, name, what NumPy does, what this library does, why. The name is what `explain_...` returns.
 ROWS = [
-    ("Files and headers", "bool", "a bool of any byte is read; it is true unless it is 0, and keeps its byte", "a `DynArray` keeps the byte; `InvalidElement` where it is used as a bool: in typed reads, views, casts and by `verify`",
+    ("Files and headers", "bool", "a bool of any byte is read; it is true unless it is 0, and keeps its byte", "a `DynArray` keeps the byte; `Malformed` where it is used as a bool: in typed reads, views, casts and by `verify`",
      "Any other byte is undefined behavior in Rust, and a sign of damage."),
     ("Files and headers", "key-twice", "of a key that the header has twice, the last one counts", "an error",
      "No writer does that; in a file with two shapes, one is wrong."),
@@ -34,7 +34,7 @@ ROWS = [
      "The result is the same everywhere, as by `as` in Rust."),
     ("Casts", "integer-range", "below `unsafe`, an integer that does not fit loses its high bits", "an error that names the element; `Casting::Unsafe` does as NumPy",
      "Numbers do not change silently."),
-    ("Casts", "text-width", "text that is longer than its new width is truncated", "`TextTooLong`", "Text does not change silently."),
+    ("Casts", "text-width", "text that is longer than its new width is truncated", "`NotConvertible`", "Text does not change silently."),
     ("Casts", "raw-bytes", "anything converts to raw bytes (`V`), padded or truncated, and these to bools; `V` without a width has that of the source", "an error", "`DynArray::bytes` has the bytes."),
     ("Casts", "records", "records convert to records, field by field with any names, to numbers if they have one field, and from anything, which becomes every field", "an error, except between byte orders; reading as a struct converts its fields, by name", "Fields of other names are not the same."),
     ("Casts", "raw-width", "raw bytes of another width are padded or truncated", "an error", "What the bytes mean is not known."),
@@ -43,7 +43,7 @@ ROWS = [
     ("Casts", "text-of-time", "text is a time in more notations (`'now'`, `' 2000'`, `'2000-01-01T24'`, durations as `' 5'`); a date out of range becomes some other time, a duration the longest one", "ISO 8601, with `Z` or the difference to UTC, and durations as counts; anything else is `NotConvertible`",
      "A time is not guessed, and does not change silently."),
     ("Casts", "text-without-unit", "text becomes a point in time without a unit (`M8`) in the unit that the text has", "an error", "The unit belongs to the dtype, and is not found in the values."),
-    ("Casts", "long-duration", "the text of a duration is truncated to 21 characters (`'9223372036854775807 d'`), that of a date to one less than its width", "all of it, or `TextTooLong` (`U` and `S` without a width have 21 here, too)", "Text does not change silently."),
+    ("Casts", "long-duration", "the text of a duration is truncated to 21 characters (`'9223372036854775807 d'`), that of a date to one less than its width", "all of it, or `NotConvertible` (`U` and `S` without a width have 21 here, too)", "Text does not change silently."),
     ("Casts", "far-dates", "of dates that are too far away for its arithmetic, the text is that of another date", "the right date", "It is possible."),
     ("Casts", "far-days", "of dates that are so far away that 64 bits do not count their days, other units are those of another date", "the right date", "It is possible."),
     ("Casts", "date-and-duration", "a point in time becomes a duration of the same count, and the reverse, with any units", "an error",

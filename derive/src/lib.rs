@@ -125,9 +125,8 @@ fn library_of(attributes: &[syn::Attribute]) -> syn::Path {
 ///
 /// # Errors
 ///
-/// Reading fails with `ErrorKind::MissingField` if the file lacks a field of the struct (see `default`
-/// below), with `ErrorKind::ExtraField` if the file has additional fields, unless
-/// `ReadOptions::ignore_extra_fields` is set, and with `ErrorKind::DTypeMismatch` if a field has another type.
+/// Reading fails with `ErrorKind::DTypeMismatch` if the file lacks a field of the struct (see `default` below), has additional fields
+/// (unless `ReadOptions::ignore_extra_fields` is set), or has a field of another type.
 ///
 /// # Attributes
 ///
@@ -150,7 +149,7 @@ fn library_of(attributes: &[syn::Attribute]) -> syn::Path {
 /// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written to files, but
 ///   ignored when reading.
 /// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. Writing a
-///   longer value fails with `ErrorKind::TextTooLong`. A struct that is only read from NPY files does not need it; a program
+///   longer value fails with `ErrorKind::NotConvertible`. A struct that is only read from NPY files does not need it; a program
 ///   that writes a struct without it, or reads one from an RA file, is not built, or gets an error.
 /// - `#[record(offset = 8)]`: the offset of the field in the file's record, in bytes.
 #[proc_macro_derive(Record, attributes(record))]
@@ -169,7 +168,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 ///   derives `Record`, …) is stored as that element. It can have type parameters and additional `PhantomData`
 ///   fields.
 /// - An enum without fields whose `#[repr(…)]` is an integer type of 8 to 64 bits is stored as the number of
-///   its variant. Reading or viewing a number without a variant fails with `ErrorKind::InvalidElement`. If no
+///   its variant. Reading or viewing a number without a variant fails with `ErrorKind::Malformed`. If no
 ///   variant has the number 0, creating files filled with zeros (`write_zeroed_npy`, `NpyMmapMut::create`) is
 ///   a compile error.
 ///

@@ -6,11 +6,7 @@ fn main() {
     match read_npy::<_, Array3<u8>>("part.npy") {
         Ok(images) => println!("{:?}", images.shape()),
         Err(error) => match error.kind() {
-            ErrorKind::Truncated { need, have, .. } => {
-                println!(
-                    "incomplete: {have} of {need} bytes; copy it again"
-                );
-            }
+            ErrorKind::Truncated => println!("{error}; copy it again"),
             _ => println!("{error:#}"),
         },
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
 use ndarray_io::dtype::{Kind, Narrow, Scalar};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, DType, Error, NpyFile, ReadArray, ReadOptions, Result};
 
@@ -115,7 +115,8 @@ impl Gguf {
         match self.quantized.iter().find(|tensor| tensor.name == name) {
             Some(tensor) => {
                 let reason = format!("quantized or unknown numbers ({})", tensor.type_name);
-                Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name))
+                Err(Error::new(ErrorKind::Unsupported, format!("unsupported encoding: {reason}"))
+                    .at_member(name))
             }
             None => self.tensors.open(name),
         }
@@ -155,7 +156,7 @@ impl Gguf {
         bytes.order = order;
         if !matches!(version, 2 | 3) {
             let reason = format!("{version} of GGUF, expected 2 or 3");
-            return Err(ErrorKind::unsupported(FilePart::Version, reason).into());
+            return Err(Error::new(ErrorKind::Unsupported, format!("unsupported format version {reason}")));
         }
         let (tensors, pairs) = (bytes.u64()?, bytes.u64()?);
         // The fewest bytes that a tensor and a pair take.
@@ -200,9 +201,9 @@ impl Gguf {
             let make = || {
                 let lengths = shape.iter().map(|length| usize::try_from(*length));
                 let lengths = lengths.collect::<std::result::Result<Vec<_>, _>>();
-                let lengths = lengths.map_err(|_| ErrorKind::overflow("the shape"))?;
+                let lengths = lengths.map_err(|_| crate::too_large("the shape"))?;
                 let header = Header::new(dtype, Order::C, lengths.into())?;
-                let offset = start.checked_add(offset).ok_or_else(|| ErrorKind::overflow("the offset"))?;
+                let offset = start.checked_add(offset).ok_or_else(|| crate::too_large("the offset"))?;
                 let tensor = Tensor::new(name.clone(), header, offset, &source, path.map(Path::to_owned));
                 tensor.check_within(size)?;
                 Ok(tensor)
@@ -266,7 +267,8 @@ fn dtype_or_type_name(kind: u32, order: ByteOrder) -> std::result::Result<DType,
 }
 
 fn malformed(reason: impl Into<String>, position: u64) -> Error {
-    ErrorKind::malformed(FilePart::Header, reason, Some(position)).into()
+    let reason = reason.into();
+    Error::new(ErrorKind::Malformed, format!("malformed header at byte {position}: {reason}"))
 }
 
 /// The bytes of a header, in order.
@@ -337,9 +339,9 @@ impl HeaderReader<'_> {
         let length = self.u64()?;
         self.check_count(length, 1)?;
         let position = self.position;
-        let len = usize::try_from(length).map_err(|_| ErrorKind::overflow("a text"))?;
+        let len = usize::try_from(length).map_err(|_| crate::too_large("a text"))?;
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(length))?;
+        bytes.try_reserve_exact(len).map_err(|_| Error::out_of_memory(length))?;
         bytes.resize(len, 0);
         self.read_exact(&mut bytes)?;
         String::from_utf8(bytes).map_err(|error| malformed(error.to_string(), position))

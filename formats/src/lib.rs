@@ -30,3 +30,9 @@ pub mod torch;
 
 #[cfg(any(feature = "safetensors", feature = "gguf"))]
 pub use tensors::{Tensor, Tensors};
+
+#[cfg(any(feature = "sparse", feature = "safetensors", feature = "torch", feature = "gguf"))]
+/// Returns the error for what a file declares and this machine, or the format, cannot have.
+fn too_large(what: &str) -> ndarray_io::Error {
+    ndarray_io::Error::new(ndarray_io::error::ErrorKind::Malformed, format!("{what} is too large"))
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Header;
 use ndarray_io::{Error, NpyFile, ReadArray, ReadOptions, Result, ViewElement};
 
@@ -80,7 +80,7 @@ impl Tensor {
     fn truncated_error(&self, size: u64) -> Error {
         let end = self.offset.saturating_add(self.header.payload_len().unwrap_or(u64::MAX));
         let reason = format!("the elements end at byte {end} of a file of {size} bytes");
-        ErrorKind::malformed(FilePart::Header, reason, None).into()
+        Error::new(ErrorKind::Malformed, format!("malformed header: {reason}"))
     }
 
     /// Fails if the file ends before the elements do.
@@ -114,7 +114,7 @@ impl Tensors {
         for (index, tensor) in tensors.iter().enumerate() {
             if by_name.insert(tensor.name.clone(), index).is_some() {
                 let reason = format!("two tensors are named {:?}", tensor.name);
-                return Err(ErrorKind::malformed(FilePart::Header, reason, None).into());
+                return Err(Error::new(ErrorKind::Malformed, format!("malformed header: {reason}")));
             }
         }
         Ok(Self { tensors, by_name, options: options.clone() })
@@ -144,11 +144,11 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none.
+    /// [`NoSuchName`](ErrorKind::NoSuchName) if there is none.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
         match self.by_name.get(name) {
             Some(index) => Ok(&self.tensors[*index]),
-            None => Err(ErrorKind::no_such_member(name, self.names()).into()),
+            None => Err(Error::no_such_member(name, self.names())),
         }
     }
 
@@ -156,7 +156,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
     /// - Those of [`ReadOptions::open_elements`].
     pub fn open(&self, name: &str) -> Result<NpyFile> {
         self.get(name)?.open_with(&self.options)
@@ -166,7 +166,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
     /// - Those of [`NpyFile::read`](ndarray_io::NpyFile::read).
     pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open(name)?.read()

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use ndarray_io::dtype::{Kind, Narrow, Scalar};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{ByteOrder, DType, DynArray, DynView, Error, NpyFile, NpzFile, ReadOptions, Result};
@@ -179,7 +179,7 @@ impl Torch {
         });
         let Some(folder) = pickle.map(str::to_owned) else {
             let reason = "no member data.pkl: not of torch.save since PyTorch 1.6";
-            return Err(ErrorKind::unsupported(FilePart::Archive, reason).into());
+            return Err(Error::new(ErrorKind::Unsupported, format!("unsupported archive: {reason}")));
         };
         let order = match member_indices.get(format!("{folder}byteorder").as_str()) {
             Some(index) if archive.members()[*index].size() == 3 && archive.read_raw(*index)? == b"big" => {
@@ -229,19 +229,17 @@ impl Torch {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none.
     /// - [`Unsupported`](ErrorKind::Unsupported) if it is of another kind.
     pub fn get(&self, name: &str) -> Result<&TorchTensor> {
         match self.by_name.get(name) {
             Some(index) => Ok(&self.tensors[*index]),
             None => match self.others.iter().find(|(other, _)| other == name) {
                 Some((_, what)) => {
-                    let error = ErrorKind::unsupported(FilePart::Data, what.clone());
-                    Err(Error::from(error).at_member(name))
+                    let error = unsupported(what);
+                    Err(error.at_member(name))
                 }
-                None => {
-                    Err(ErrorKind::no_such_member(name, self.tensors.iter().map(TorchTensor::name)).into())
-                }
+                None => Err(Error::no_such_member(name, self.tensors.iter().map(TorchTensor::name))),
             },
         }
     }
@@ -250,19 +248,19 @@ impl Torch {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
     /// - [`Unsupported`](ErrorKind::Unsupported) if its elements are not contiguous: [`read`](Self::read) them.
     /// - Those of [`NpzFile::open_elements`].
     pub fn open_tensor(&self, name: &str) -> Result<NpyFile> {
         let tensor = self.get(name)?;
         let Some(order) = tensor.order() else {
             let reason = "a tensor whose elements are not contiguous has no parts: read all of it";
-            return Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name));
+            return Err(unsupported(reason).at_member(name));
         };
         if tensor.pending != Pending::default() {
             let reason =
                 "a tensor that is conjugated or negated when it is used has no parts: read all of it";
-            return Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name));
+            return Err(unsupported(reason).at_member(name));
         }
         if tensor.storage_offset == 0 {
             let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
@@ -278,7 +276,7 @@ impl Torch {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none of the name.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
     /// - Those of reading the archive.
     pub fn read(&self, name: &str) -> Result<DynArray> {
         let tensor = self.get(name)?;
@@ -287,7 +285,7 @@ impl Torch {
             let storage = self.storage(tensor)?;
             let (start, count) = (tensor.storage_offset * size, tensor.span() * size);
             let mut bytes = Vec::new();
-            bytes.try_reserve_exact(count).map_err(|_| ErrorKind::out_of_memory(count as u64))?;
+            bytes.try_reserve_exact(count).map_err(|_| Error::out_of_memory(count as u64))?;
             bytes.resize(count, 0);
             let part = ndarray::SliceInfoElem::Slice {
                 start: start as isize,
@@ -389,7 +387,9 @@ impl Finder<'_> {
                 match self.tensor(name.clone(), &args) {
                     Ok(tensor) => self.tensors.push(tensor),
                     Err(error) => match error.kind() {
-                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, shortened(reason))),
+                        ErrorKind::Unsupported => self
+                            .others
+                            .push((name, shortened(error.message().trim_start_matches(UNSUPPORTED)))),
                         _ => return Err(error.at_member(&name)),
                     },
                 }
@@ -488,7 +488,7 @@ impl Finder<'_> {
             matches!(scalar.kind(), Kind::Float | Kind::Complex | Kind::Narrow(Narrow::BFloat16))
         });
         if pending != Pending::default() && !has_sign {
-            return Err(ErrorKind::unsupported(FilePart::Data, format!("{dtype} that is negated")).into());
+            return Err(unsupported(format!("{dtype} that is negated")));
         }
         let member = self.member_indices.get(format!("{}data/{key}", self.folder).as_str());
         let member = *member.ok_or_else(|| malformed(format!("no member for the storage {key:?}")))?;
@@ -503,7 +503,7 @@ impl Finder<'_> {
             return Err(malformed(format!("a storage of {of_count} bytes, whose member has {bytes}")));
         }
         let there = bytes / dtype.item_size() as u64;
-        let len = Shape::from(shape.as_slice()).len().ok_or_else(|| ErrorKind::overflow("the shape"))?;
+        let len = Shape::from(shape.as_slice()).len().ok_or_else(|| crate::too_large("the shape"))?;
         let mut first = number(*first)?;
         let mut end = 0;
         if len == 0 {
@@ -518,7 +518,7 @@ impl Finder<'_> {
         }
         let fits = end.checked_mul(dtype.item_size() as u128).is_some_and(|end| usize::try_from(end).is_ok());
         if end <= u128::from(there) && !fits {
-            return Err(ErrorKind::overflow("a storage for this machine").into());
+            return Err(crate::too_large("a storage for this machine"));
         }
         // A tensor of more elements than its storage repeats them: a small file could ask for any amount of memory.
         const MAX_REPEATED_ELEMENTS: u64 = 1 << 20;
@@ -582,7 +582,7 @@ fn pending(noted: Option<&ObjectRef<'_>>) -> Result<Pending> {
             "neg" => pending.negate = is_set,
             key => {
                 let reason = format!("a tensor with the property {key:?}");
-                return Err(ErrorKind::unsupported(FilePart::Data, reason).into());
+                return Err(unsupported(reason));
             }
         }
     }
@@ -617,7 +617,9 @@ fn dtype_of(name: &str, order: ByteOrder) -> Result<DType> {
         _ => None,
     };
     let order = if order == ByteOrder::Big { "big-endian " } else { "" };
-    dtype.ok_or_else(|| ErrorKind::unsupported(FilePart::DType, format!("{order}{name} of PyTorch")).into())
+    dtype.ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, format!("unsupported dtype {order}{name} of PyTorch"))
+    })
 }
 
 fn key_text(key: ObjectRef<'_>) -> String {
@@ -646,6 +648,12 @@ fn numbers(object: ObjectRef<'_>) -> Result<Vec<usize>> {
     items.iter().map(number).collect()
 }
 
-fn malformed(reason: impl Into<String>) -> Error {
-    ErrorKind::malformed(FilePart::Pickle, reason, None).into()
+fn malformed(reason: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Malformed, format!("malformed pickle: {reason}"))
+}
+
+const UNSUPPORTED: &str = "unsupported encoding: ";
+
+fn unsupported(what: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{UNSUPPORTED}{what}"))
 }

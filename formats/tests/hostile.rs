@@ -401,7 +401,7 @@ fn inconsistent_sparse_matrices_are_refused_with_reasons() {
     }
     let floats = DynArray::new(&arr1(&[0.0, 1.0])).unwrap();
     let layout = Layout::Csr { indices: floats, indptr: numbers(&[0, 1, 2]) };
-    assert!(matches!(Sparse::new(layout, [2, 3], data).unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    assert_eq!(Sparse::new(layout, [2, 3], data).unwrap_err().kind(), ErrorKind::DTypeMismatch);
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn sparse_matrix_of_zero_byte_elements_is_refused() {
     let data = data.unwrap();
     let layout = Layout::Dia { offsets: DynArray::new(&arr1(&[0])).unwrap() };
     let error = Sparse::new(layout, [1, 1 << 30], data).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
+    assert!(error.message().contains("cannot represent"), "{error}");
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn unwritable_names_and_dtypes_are_refused() {
         result
     };
     let taken = write(&[("a", &one), ("a", &arr1(&[1.5]))]).unwrap_err();
-    assert!(matches!(taken.kind(), ErrorKind::NameTaken { .. }), "{taken}");
+    assert!(taken.message().contains("already has a tensor named \"a\""), "{taken}");
     assert!(write(&[("__metadata__", &one)]).is_err());
     let error = write(&[("t", &text)]).unwrap_err();
     assert!(error.is_mismatch() && error.member() == Some("t"), "{error}");

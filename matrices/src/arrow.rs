@@ -31,7 +31,7 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use ndarray::{ArrayView1, Ix1};
 use ndarray_io::dtype::Kind;
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{
     Casting, DType, DynArray, Error, FlatArray, FlatView, ReadableElement, Result, WritableElement,
@@ -45,7 +45,7 @@ use ndarray_io::{
 pub fn to_primitive<T: ArrowPrimitiveType>(array: FlatArray<T::Native>) -> Result<PrimitiveArray<T>> {
     match array.shape() {
         [_] => Ok(PrimitiveArray::new(ScalarBuffer::from(array.into_parts().0), None)),
-        shape => Err(ErrorKind::shape_mismatch(shape.into(), WantedShape::Axes(1)).into()),
+        shape => Err(crate::axes_mismatch(shape, "1 axis")),
     }
 }
 
@@ -65,7 +65,7 @@ fn check_no_nulls(array: &dyn Array) -> Result<()> {
         count => {
             let reason =
                 format!("{count} of {} values are null, which NumPy's files cannot have", array.len());
-            Err(ErrorKind::bad_option(reason).into())
+            Err(Error::new(ErrorKind::BadOption, reason))
         }
     }
 }
@@ -113,7 +113,7 @@ pub fn from_arrow(array: &dyn Array) -> Result<DynArray> {
         DataType::Boolean => DynArray::new(&array.as_boolean().values().iter().collect::<ndarray::Array1<bool>>()),
         DataType::Utf8 => texts(array.as_string::<i32>().iter()),
         DataType::LargeUtf8 => texts(array.as_string::<i64>().iter()),
-        other => Err(ErrorKind::bad_option(format!("an arrow array of {other}, expected numbers, bools or texts")).into()),
+        other => Err(Error::new(ErrorKind::BadOption, format!("an arrow array of {other}, expected numbers, bools or texts"))),
     })
 }
 
@@ -121,7 +121,7 @@ fn texts<'a>(items: impl Iterator<Item = Option<&'a str>>) -> Result<DynArray> {
     let items: Vec<String> = items.map(|text| text.unwrap_or_default().to_owned()).collect();
     if let Some(text) = items.iter().find(|text| text.ends_with('\0')) {
         let reason = format!("the text {text:?} ends with a zero, which NumPy's texts cannot have");
-        return Err(ErrorKind::bad_option(reason).into());
+        return Err(Error::new(ErrorKind::BadOption, reason));
     }
     DynArray::new(&ndarray::Array1::from(items))
 }
@@ -131,18 +131,17 @@ fn texts<'a>(items: impl Iterator<Item = Option<&'a str>>) -> Result<DynArray> {
 /// # Errors
 ///
 /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the array does not have one axis.
-/// - [`NotRepresentable`](ErrorKind::NotRepresentable) if it is of another dtype.
-/// - [`InvalidElement`](ErrorKind::InvalidElement) if a bool or text is invalid.
+/// - [`NotConvertible`](ErrorKind::NotConvertible) if it is of another dtype.
+/// - [`Malformed`](ErrorKind::Malformed) if a bool or text is invalid.
 pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
     fn items<A: ReadableElement>(array: &DynArray) -> Result<Vec<A>> {
         Ok(array.cast::<A, Ix1>(Casting::Safe)?.into_iter().collect())
     }
     if array.shape().len() != 1 {
-        return Err(ErrorKind::shape_mismatch(array.shape().into(), WantedShape::Axes(1)).into());
+        return Err(crate::axes_mismatch(array.shape(), "1 axis"));
     }
     let unsupported_dtype = || -> Error {
-        ErrorKind::not_representable("arrow", array.dtype().clone(), "numbers, bools and texts are converted")
-            .into()
+        Error::not_representable("arrow", array.dtype(), "numbers, bools and texts are converted")
     };
     let Some(scalar) = array.dtype().as_scalar() else { return Err(unsupported_dtype()) };
     with_types!((scalar.kind(), scalar.size()), Arrow, Native, {
@@ -179,7 +178,7 @@ pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
 ///
 /// # Errors
 ///
-/// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are not records, or a field is neither a number, nor a bool, nor a text.
+/// - [`NotConvertible`](ErrorKind::NotConvertible) if the elements are not records, or a field is neither a number, nor a bool, nor a text.
 /// - Those of [`to_arrow`], for each field.
 ///
 /// # Examples
@@ -199,7 +198,7 @@ pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
 pub fn to_batch(records: &DynArray) -> Result<RecordBatch> {
     let Some(record) = records.dtype().as_record() else {
         let reason = "a record batch is made of records";
-        return Err(ErrorKind::not_representable("arrow", records.dtype().clone(), reason).into());
+        return Err(Error::not_representable("arrow", records.dtype(), reason));
     };
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for field in record.fields() {
@@ -210,7 +209,7 @@ pub fn to_batch(records: &DynArray) -> Result<RecordBatch> {
         columns.push(column);
     }
     let schema = Arc::new(Schema::new(fields));
-    RecordBatch::try_new(schema, columns).map_err(|error| ErrorKind::bad_option(error.to_string()).into())
+    RecordBatch::try_new(schema, columns).map_err(|error| Error::new(ErrorKind::BadOption, error.to_string()))
 }
 
 /// Makes an array of records of a record batch: a field for each column.

@@ -30,7 +30,7 @@ use ndarray_io::{ByteOrder, DType, Error, FlatArray, NpyFile, ReadableElement, R
 /// # Errors
 ///
 /// - Those of [`ndarray_io::read_npy`].
-/// - [`NotRepresentable`](ErrorKind::NotRepresentable) if `candle` does not have the dtype.
+/// - [`NotConvertible`](ErrorKind::NotConvertible) if `candle` does not have the dtype.
 pub fn read_npy<P: AsRef<Path>>(path: P) -> Result<Tensor> {
     from_file(&NpyFile::open(path.as_ref())?).map_err(|error| error.at_path(path.as_ref()))
 }
@@ -95,16 +95,15 @@ pub fn write_npy<P: AsRef<Path>>(path: P, tensor: &Tensor) -> Result<()> {
         Candle::F64 => write::<f64>(path, tensor),
         other => {
             let reason = format!("a tensor of {}", other.as_str());
-            Err(Error::from(ErrorKind::bad_option(reason)).at_path(path))
+            Err(Error::new(ErrorKind::BadOption, reason).at_path(path))
         }
     }
 }
 
 fn unsupported_dtype(dtype: DType) -> Error {
-    ErrorKind::not_representable("candle", dtype.with_byte_order(ByteOrder::NATIVE), "it has no such numbers")
-        .into()
+    Error::not_representable("candle", &dtype.with_byte_order(ByteOrder::NATIVE), "it has no such numbers")
 }
 
 fn candle_error(error: candle_core::Error) -> Error {
-    ErrorKind::bad_option(error.to_string()).into()
+    Error::new(ErrorKind::BadOption, error.to_string())
 }

@@ -1,8 +1,8 @@
 //! Rows or columns of a sparse matrix one after another, in the types that other crates use.
 
 use ndarray::{Array1, Ix1};
-use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
-use ndarray_io::{Casting, DynArray, ReadableElement, Result};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Casting, DynArray, Error, ReadableElement, Result};
 use ndarray_io_formats::sparse::{Layout, Sparse};
 
 /// A sparse matrix with sorted indices and without duplicates.
@@ -28,11 +28,11 @@ impl<A: ReadableElement> CompressedMatrix<A> {
 
     fn of(matrix: &Sparse, sorted: fn(&Sparse) -> Result<Sparse>) -> Result<Self> {
         let [rows, columns] = *matrix.shape() else {
-            return Err(ErrorKind::shape_mismatch(matrix.shape().into(), WantedShape::Axes(2)).into());
+            return Err(crate::axes_mismatch(matrix.shape(), "2 axes"));
         };
         let sorted = sorted(matrix)?;
         let (Layout::Csr { indices, indptr } | Layout::Csc { indices, indptr }) = sorted.layout() else {
-            return Err(ErrorKind::malformed(FilePart::Matrix, "expected CSR or CSC", None).into());
+            return Err(Error::new(ErrorKind::Malformed, "malformed sparse matrix: expected CSR or CSC"));
         };
         let numbers = |array: &DynArray| -> Result<Vec<usize>> {
             // They have been checked: they are between 0 and the lengths of the matrix.

@@ -32,9 +32,14 @@ pub mod sprs;
 /// Returns the numbers of rows and columns.
 #[cfg(any(feature = "nalgebra-0_35", feature = "faer-0_24"))]
 fn two_axes(shape: &[usize]) -> ndarray_io::Result<(usize, usize)> {
-    use ndarray_io::error::{ErrorKind, WantedShape};
     match *shape {
         [rows, columns] => Ok((rows, columns)),
-        _ => Err(ErrorKind::shape_mismatch(shape.into(), WantedShape::Axes(2)).into()),
+        _ => Err(axes_mismatch(shape, "2 axes")),
     }
+}
+
+fn axes_mismatch(found: &[usize], wanted: &str) -> ndarray_io::Error {
+    let found = ndarray_io::header::Shape::from(found);
+    let text = format!("expected an array of {wanted}, found shape {found}");
+    ndarray_io::Error::new(ndarray_io::error::ErrorKind::ShapeMismatch, text)
 }

@@ -15,7 +15,6 @@
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector, Dyn, MatrixView, Scalar, VecStorage};
-use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::{FlatArray, FlatView, ReadableElement, Result, WritableElement};
 
@@ -67,7 +66,7 @@ pub fn to_matrix<T: Scalar>(array: FlatArray<T>) -> Result<DMatrix<T>> {
 pub fn to_vector<T: Scalar>(array: FlatArray<T>) -> Result<DVector<T>> {
     match array.shape() {
         [_] => Ok(DVector::from_vec(array.into_parts().0)),
-        shape => Err(ErrorKind::shape_mismatch(shape.into(), WantedShape::Axes(1)).into()),
+        shape => Err(crate::axes_mismatch(shape, "1 axis")),
     }
 }
 

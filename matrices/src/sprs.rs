@@ -14,8 +14,8 @@
 //! ```
 
 use ndarray::Array1;
-use ndarray_io::error::{ErrorKind, FilePart};
-use ndarray_io::{ReadableElement, Result, WritableElement};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, ReadableElement, Result, WritableElement};
 use ndarray_io_formats::sparse::Sparse;
 use sprs::CsMat;
 
@@ -31,7 +31,7 @@ use crate::compressed::CompressedMatrix;
 pub fn to_sprs<A: ReadableElement>(matrix: &Sparse) -> Result<CsMat<A>> {
     let CompressedMatrix { shape, indptr, indices, data } = CompressedMatrix::csr_of(matrix)?;
     CsMat::try_new(shape, indptr, indices, data)
-        .map_err(|(.., error)| ErrorKind::malformed(FilePart::Matrix, error.to_string(), None).into())
+        .map_err(|(.., error)| Error::new(ErrorKind::Malformed, format!("malformed sparse matrix: {error}")))
 }
 
 /// Makes a matrix for SciPy: CSR or CSC, as it is.

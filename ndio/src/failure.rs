@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use ndarray_io::blocks::Block;
-use ndarray_io::error::ErrorKind;
 
 use super::terminal::StdoutError;
 
@@ -86,8 +85,7 @@ pub(crate) fn is_read_failure(failure: &Failure) -> bool {
 /// Whether an error is of writing to standard output, and says so.
 pub(crate) fn is_stdout_error(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_of_stdout = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StdoutError>());
-    let of_library =
-        |error: &ndarray_io::Error| matches!(error.kind(), ErrorKind::Io(reason) if is_of_stdout(reason));
+    let of_library = |error: &ndarray_io::Error| error.as_io().is_some_and(is_of_stdout);
     failure.downcast_ref::<io::Error>().is_some_and(is_of_stdout)
         || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
 }
@@ -185,11 +183,15 @@ fn help_text(id: &str) -> Option<&'static str> {
         | "next-array"
         | "open-to-write"
         | "pickle-protocol"
-        | "raise-limit" => return None,
+        | "raise-header-limit"
+        | "raise-payload-limit"
+        | "raise-objects-limit"
+        | "raise-object-height-limit"
+        | "raise-expansion-limit" => return None,
         // What the verbs say themselves, with their options, or have none for.
-        "open-url" | "ra-bool" | "c-order" | "use-npy" | "allow-trailing" | "recover-rows"
-        | "recover-parts" | "keep-trailing" | "replace" | "in-place" | "by-index" | "replace-member"
-        | "grow-header" | "array-follows" | "wait-for-lock" | "feature" => return None,
+        "open-url" | "ra-bool" | "c-order" | "use-npy" | "allow-trailing" | "recover-trailing"
+        | "recover-rows" | "recover-parts" | "keep-trailing" | "replace" | "in-place" | "by-index"
+        | "replace-member" | "grow-header" | "array-follows" | "wait-for-lock" | "feature" => return None,
         _ => return None,
     })
 }
@@ -198,9 +200,8 @@ fn help_text(id: &str) -> Option<&'static str> {
 pub(crate) fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
-    let of_library = |error: &ndarray_io::Error| {
-        error.path().is_none() && matches!(error.kind(), ErrorKind::Io(reason) if is_broken_pipe(reason))
-    };
+    let of_library =
+        |error: &ndarray_io::Error| error.path().is_none() && error.as_io().is_some_and(is_broken_pipe);
     failure.downcast_ref::<io::Error>().is_some_and(is_broken_pipe)
         || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
         || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_broken_pipe(error))
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn failures_are_one_escaped_line() {
-        let error = ndarray_io::Error::from(ErrorKind::Io(io::Error::other("bell \u{7} and\nline")));
+        let error = ndarray_io::Error::from(io::Error::other("bell \u{7} and\nline"));
         assert_eq!(one_line_message(&error.at_path("a.npy").into()), r"a.npy: bell \u{7} and line");
     }
 }

@@ -140,7 +140,7 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
     for name in &arguments.remove {
         let removed = update.remove(name.as_str());
         update = removed.map_err(|error| match error.kind() {
-            ErrorKind::AmbiguousName { .. } => {
+            ErrorKind::AmbiguousName => {
                 Failure::from(format!("{error}; --remove-index removes one, counted from 0"))
             }
             _ => error.into(),

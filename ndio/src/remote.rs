@@ -107,7 +107,7 @@ mod store {
 
         fn check(&self, runs: &Runs) -> ndarray_io::Result<()> {
             match self.source().check(runs) {
-                Err(error) if matches!(error.kind(), ErrorKind::BadSource { .. }) => {
+                Err(error) if error.kind() == ErrorKind::BadSource => {
                     let name = escape_for_terminal(&self.name.to_string_lossy());
                     let len = self.size()?;
                     let remark =

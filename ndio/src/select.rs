@@ -122,7 +122,7 @@ impl Selection {
             (_, Some(index), len) if index < len => Ok(index),
             (_, Some(index), len) => Err(no_member_failure(input, index, len)),
             (Some(name), ..) => archive.index_of(name).map_err(|error| {
-                let is_double = matches!(error.kind(), ndarray_io::error::ErrorKind::AmbiguousName { .. });
+                let is_double = error.kind() == ndarray_io::error::ErrorKind::AmbiguousName;
                 let advice = if is_double { "; --index selects one, counted from 0" } else { "" };
                 input.at(format!("{error}{advice}"))
             }),

@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
 use ndarray_io::Error;
-use ndarray_io::error::{ErrorKind, LimitKind, escape_invisible};
+use ndarray_io::error::{ErrorKind, escape_invisible};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -12,20 +12,19 @@ pub(crate) fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     static MAKE_EXCEPTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    if let ErrorKind::Io(io) = error.kind()
+    if let Some(io) = error.as_io()
         && let Some(raised) = io.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>())
     {
         // A file object of Python has raised it.
         return Ok(raised.clone_ref(py));
     }
+    let os_code = error.as_io().and_then(std::io::Error::raw_os_error);
     let class = match error {
-        error if error.raw_os_error().is_some() => "os",
-        error if matches!(error.kind(), ErrorKind::NoSuchMember { .. } | ErrorKind::NoSuchField { .. }) => {
-            "key"
-        }
+        _ if os_code.is_some() => "os",
+        error if error.kind() == ErrorKind::NoSuchName => "key",
         error if error.is_cancelled() => "cancelled",
         error if error.is_limit() => "limit",
-        error if matches!(error.kind(), ErrorKind::AlreadyExists) => "exists",
+        error if error.kind() == ErrorKind::AlreadyExists => "exists",
         error if error.is_conflict() => "conflict",
         error if error.is_not_found() => "not_found",
         error if error.is_io() => "io",
@@ -33,34 +32,26 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         error if error.is_mismatch() => "mismatch",
         _ => "usage",
     };
-    let debug = format!("{:?}", error.kind());
-    let kind = debug.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
+    let kind = format!("{:?}", error.kind());
     let make = MAKE_EXCEPTION
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("ndarray_io._errors")?.getattr("make")?.unbind()))?;
     let help = match error.kind() {
-        ErrorKind::InvalidElement(_) => {
+        ErrorKind::Malformed if error.element().is_some() => {
             Some("take the elements as they are, as NumPy does: verify=False".to_owned())
         }
-        ErrorKind::Objects { .. } => help_text("allow-objects", error.kind()),
-        _ => error.help().and_then(|help| help_text(help.id(), error.kind())),
+        ErrorKind::Objects => help_text("allow-objects"),
+        _ => error.help().and_then(|help| help_text(help.id())),
     };
     let made = make.call1(
         py,
-        (
-            class,
-            kind,
-            escape_invisible(&error.to_string()),
-            help,
-            error.raw_os_error(),
-            error.path(),
-            error.member(),
-        ),
+        (class, kind, escape_invisible(&error.to_string()), help, os_code, error.path(), error.member()),
     )?;
     Ok(PyErr::from_value(made.into_bound(py)))
 }
 
 /// Returns what to do about an error in the words of this package; `None` if there is nothing that its functions can do.
-fn help_text(id: &str, kind: &ErrorKind) -> Option<String> {
+fn help_text(id: &str) -> Option<String> {
+    let limit = |name| Some(format!("raise the limit with limits={{\"{name}\": ...}}"));
     let text = match id {
         "allow-objects" => {
             "load it with allow_pickle=True: Python objects are read as data, and nothing is executed"
@@ -72,25 +63,11 @@ fn help_text(id: &str, kind: &ErrorKind) -> Option<String> {
         "replace" => "leave create_new=True out to replace it",
         "wait-for-lock" => "another writer has it open: try again later",
         "drop-trailing" => "load the arrays one after the other from a file object",
-        "raise-limit" => {
-            let ErrorKind::Limit { limit_kind, .. } = kind else { return None };
-            let name = match limit_kind {
-                LimitKind::HeaderBytes => "header",
-                LimitKind::PayloadBytes => "payload",
-                LimitKind::Objects => "objects",
-                LimitKind::ObjectNesting => "object_height",
-                LimitKind::Expansion => "expansion",
-                LimitKind::Nesting
-                | LimitKind::RecordNesting
-                | LimitKind::Dimensions
-                | LimitKind::Nodes
-                | LimitKind::Copies
-                | LimitKind::Digits
-                | LimitKind::EmptyItems => return None, // cannot be raised
-                _ => return None,
-            };
-            return Some(format!("raise the limit with limits={{\"{name}\": ...}}"));
-        }
+        "raise-header-limit" => return limit("header"),
+        "raise-payload-limit" => return limit("payload"),
+        "raise-objects-limit" => return limit("objects"),
+        "raise-object-height-limit" => return limit("object_height"),
+        "raise-expansion-limit" => return limit("expansion"),
         _ => return None,
     };
     Some(text.to_owned())

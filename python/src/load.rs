@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{DynArray, Error, NpyFile, NpzFile, Result, npy};
 use ndarray_io_formats::scan::KnownFormats;
@@ -105,7 +105,7 @@ pub(crate) fn load<'py>(
             match run(py, 0, |_| Ok(reading.options(&CancelToken::default()).open_file(file)))? {
                 Ok(file) => Array::new(file.with_path(path), reading).read(py, make),
                 // Objects have no parts: they are read as a whole.
-                Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
+                Err(error) if reading.allow_objects && error.kind() == ErrorKind::Objects => {
                     let bytes = run(py, 0, |_| Ok(read_whole(second_handle?)?))?;
                     objects_from_bytes(py, &bytes, locate, make, &reading)
                 }
@@ -135,7 +135,7 @@ fn fetch_pickled_objects(py: Python<'_>, url: &str, reading: &ReadArgs) -> PyRes
         let has_objects = match InputKind::of(&first[..first.len().min(8)], reading) {
             InputKind::Pickle => true,
             InputKind::Npy => match remote.open_array_with(&reading.options(cancel)) {
-                Err(error) => matches!(error.kind(), ErrorKind::Objects { .. }),
+                Err(error) => error.kind() == ErrorKind::Objects,
                 Ok(_) => false,
             },
             _ => false,
@@ -190,14 +190,14 @@ pub(crate) fn objects_from_bytes<'py>(
 
 /// Whether an array of objects cannot be read because its pickle is of something else.
 fn is_pickle_of_other_object(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Pickle, .. })
+    error.help().is_some_and(|help| help.id() == "read-pickle")
 }
 
 /// Returns the pickle in the bytes of a file of NPY.
 fn pickle_after_header(bytes: &[u8]) -> Result<&[u8]> {
     match npy::parse(bytes)? {
         npy::Parsed::Done(_, used) => Ok(&bytes[used..]),
-        _ => Err(ErrorKind::bad_source("the file has no header").into()),
+        _ => Err(Error::new(ErrorKind::BadSource, "the file has no header")),
     }
 }
 

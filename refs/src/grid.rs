@@ -1,8 +1,8 @@
 //! Division of a concatenated array into chunks, each of which is contiguous in one part.
 
-use ndarray_io::Result;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
+use ndarray_io::{Error, Result};
 
 /// The layout of an array in its files.
 #[derive(Debug)]
@@ -118,10 +118,10 @@ impl Layout<'_> {
             .find(|axis| part[*axis] > 1 || *axis == self.concat_axis && self.part_lengths.len() > 1);
         let divided_axis = divided_axis.unwrap_or(self.concat_axis);
         if self.has_shorter_last() && divided_axis != self.concat_axis {
-            return Err(ErrorKind::bad_option(
+            return Err(Error::new(
+                ErrorKind::BadOption,
                 "the last part is shorter than the others, which is supported only along the slowest axis",
-            )
-            .into());
+            ));
         }
         let at = axes.iter().position(|axis| *axis == divided_axis).unwrap_or(0);
         let below = |at: usize| {

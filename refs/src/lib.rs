@@ -28,7 +28,7 @@
 //!
 //! Zarr can represent numbers, text, times and, in version 2, records of these without gaps between the
 //! fields. Adding an array of any other dtype fails with
-//! [`NotRepresentable`](ndarray_io::error::ErrorKind::NotRepresentable), or with
+//! [`NotConvertible`](ndarray_io::error::ErrorKind::NotConvertible), or with
 //! [`Objects`](ndarray_io::error::ErrorKind::Objects) for Python objects.
 //!
 //! References contain the shape that a file has when it is added. They are not updated if the file changes

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use ndarray_io::dtype::{Kind, Scalar, TimeUnit};
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{ByteOrder, DType, Error, Result};
 
@@ -41,7 +40,7 @@ pub(crate) fn refuse_zero_sized(dtype: &DType) -> Result<()> {
 }
 
 fn not_representable(dtype: &DType, reason: &str) -> Error {
-    ErrorKind::not_representable("Zarr", dtype.clone(), reason).into()
+    Error::not_representable("Zarr", dtype, reason)
 }
 
 impl ZarrFormat {

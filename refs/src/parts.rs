@@ -63,7 +63,7 @@ impl ReferencedPart {
         if came < wanted.len() {
             // It was complete when it was opened.
             let reason = format!("the file ends {} bytes before its array", wanted.len() - came);
-            return Err(self.name_error(ErrorKind::array_changed(reason).into()));
+            return Err(self.name_error(Error::new(ErrorKind::Changed, reason)));
         }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
@@ -106,7 +106,7 @@ impl References {
             max_inline_bytes: options.inline_limit.min(MAX_INLINE_BYTES),
         };
         if options.chunk == Some(0) {
-            return Err(ErrorKind::bad_option("the length of a chunk must be at least 1").into());
+            return Err(Error::new(ErrorKind::BadOption, "the length of a chunk must be at least 1"));
         }
         let grid = layout.grid(request).map_err(|error| match parts.last() {
             Some(last) => last.name_error(error),
@@ -160,7 +160,7 @@ fn common_order(parts: &[ReferencedPart], whole: &Header) -> Result<Order> {
             let (found, wanted) = (order_name(part.header.order()), order_name(order));
             let reason =
                 format!("it is in {found} order, and other parts of the array are in {wanted} order");
-            return Err(part.name_error(ErrorKind::bad_option(reason).into()));
+            return Err(part.name_error(Error::new(ErrorKind::BadOption, reason)));
         }
         refuse_other_dtype(part, whole.dtype())?;
     }
@@ -188,7 +188,8 @@ pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result
     if part.header.dtype() == dtype {
         return Ok(());
     }
-    Err(part.name_error(ErrorKind::dtype_mismatch(part.header.dtype().clone(), dtype.clone()).into()))
+    let text = format!("expected elements of {dtype}, found {}", part.header.dtype());
+    Err(part.name_error(Error::new(ErrorKind::DTypeMismatch, text)))
 }
 
 /// Returns the common order of the parts: that of the first part for which the two orders differ.
@@ -213,7 +214,7 @@ fn refuse_unequal_lengths(parts: &[ReferencedPart], lengths: &[usize]) -> Result
                 "Zarr's chunks have one length: '{one}' has {first} along the axis, and '{other}' has {}",
                 lengths[at]
             );
-            Err(ErrorKind::bad_option(reason).into())
+            Err(Error::new(ErrorKind::BadOption, reason))
         }
     }
 }
@@ -225,7 +226,7 @@ fn checked_chunk_count(others: usize, counts: &[usize]) -> Result<usize> {
     let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
     if count > MAX_REFERENCES {
         let reason = format!("{count} chunks exceed the limit of readers of references (2 million)");
-        return Err(ErrorKind::bad_option(reason).into());
+        return Err(Error::new(ErrorKind::BadOption, reason));
     }
     Ok(count)
 }

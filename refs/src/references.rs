@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::error::{ErrorKind, WantedShape};
-use ndarray_io::header::{AxisIndex, Header, Order};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::{AxisIndex, Header, Order, Shape};
 use ndarray_io::npz::Method;
 use ndarray_io::{Error, NpyFile, NpzFile, Result};
 
@@ -75,10 +75,10 @@ impl References {
     /// - [`Io`](ErrorKind::Io) if reading fails.
     /// - A [format error](Error::is_format) if the file is malformed or truncated.
     /// - [`NeedsCopy`](ErrorKind::NeedsCopy) if a member is compressed or encrypted, or an RA file is compressed.
-    /// - [`ArrayChanged`](ErrorKind::ArrayChanged) if a file has become shorter since it was opened.
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if Zarr cannot represent the dtype, and
+    /// - [`Changed`](ErrorKind::Changed) if a file has become shorter since it was opened.
+    /// - [`NotConvertible`](ErrorKind::NotConvertible) if Zarr cannot represent the dtype, and
     ///   [`Objects`](ErrorKind::Objects) if the elements are Python objects.
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
     ///   exactly one member has the name in the options.
     /// - [`BadOption`](ErrorKind::BadOption) if the name is invalid or already used, the options do not fit
     ///   the array, the parts of a stack have different lengths or orders, or there would be more than 2
@@ -139,7 +139,7 @@ impl References {
     pub fn add_source<S: ReadAt + 'static>(&mut self, source: S, options: &RefOptions) -> Result<()> {
         let Some(location) = &options.location else {
             let reason = "the location of the source is required";
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         };
         let shown = PathBuf::from(location);
         self.add_bytes(Arc::new(source), &shown, location.clone(), options)
@@ -212,14 +212,16 @@ impl References {
         }
         if options.name.is_some() && indices.len() > 1 {
             let reason = format!("one name was given for {} arrays of an archive", indices.len());
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         }
         let mut added = self.clone(); // either all members are added or none
         for index in indices {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
-                let error = ErrorKind::compressed(member.compressed_size(), member.size());
-                return Err(Error::from(error).at_member(member.name()));
+                let (packed, size) = (member.compressed_size(), member.size());
+                let text =
+                    format!("expected an uncompressed member, found {size} bytes compressed to {packed}");
+                return Err(Error::new(ErrorKind::NeedsCopy, text).at_member(member.name()));
             }
             let file = archive.open_member(index)?;
             let name = options.name.as_deref().unwrap_or(member.name());
@@ -244,8 +246,8 @@ impl References {
     ///   does not match the first one.
     /// - [`BadOption`](ErrorKind::BadOption) if there are no files, one of them is an archive, their orders or lengths differ, or the
     ///   options set a member or a location.
-    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if a file does not have the axis.
-    /// - [`Overflow`](ErrorKind::Overflow) if the shape is too large.
+    /// - [`OutOfBounds`](ErrorKind::OutOfBounds) if a file does not have the axis.
+    /// - [`Malformed`](ErrorKind::Malformed) if the shape is too large.
     ///
     /// An error about a file contains its path.
     ///
@@ -294,12 +296,12 @@ impl References {
     {
         let axis = axis.number();
         let Some((first_path, _)) = files.first() else {
-            return Err(ErrorKind::bad_option("no files were given").into());
+            return Err(Error::new(ErrorKind::BadOption, "no files were given"));
         };
         let name = array_name(first_path.as_ref(), options)?;
         if options.member.is_some() || options.location.is_some() {
             let reason = "a member or a single location cannot apply to several files";
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         }
         let (mut parts, mut first, mut all) = (Vec::new(), None, 0usize);
         for (path, location) in files {
@@ -307,9 +309,10 @@ impl References {
             let open = || {
                 let source = open_source(path)?;
                 match &first_bytes(&*source)? {
-                    b"PK" => {
-                        Err(ErrorKind::bad_option("an archive cannot be part of a concatenated array").into())
-                    }
+                    b"PK" => Err(Error::new(
+                        ErrorKind::BadOption,
+                        "an archive cannot be part of a concatenated array",
+                    )),
                     _ => {
                         let file = options.read.open_source(Arc::clone(&source))?;
                         ReferencedPart::new(path, &file, source, location)
@@ -319,22 +322,23 @@ impl References {
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
             let Some(&length) = part.header.shape().get(axis) else {
-                return Err(part.name_error(ErrorKind::no_such_axis(axis, part.header.shape().into()).into()));
+                let shape = Shape::from(part.header.shape());
+                let text = format!("an array of shape {shape} has no axis {axis}");
+                return Err(part.name_error(Error::new(ErrorKind::OutOfBounds, text)));
             };
             let mut shape = first.shape().to_vec();
             if let Some(own) = shape.get_mut(axis) {
                 *own = length;
             }
             if part.header.shape() != shape {
-                let wanted = WantedShape::Exactly(first.shape().into());
-                return Err(
-                    part.name_error(ErrorKind::shape_mismatch(part.header.shape().into(), wanted).into())
-                );
+                let [wanted, found] = [first.shape(), part.header.shape()].map(Shape::from);
+                let text = format!("expected shape {wanted}, found {found}");
+                return Err(part.name_error(Error::new(ErrorKind::ShapeMismatch, text)));
             }
             refuse_other_dtype(&part, first.dtype())?;
-            all = all
-                .checked_add(length)
-                .ok_or_else(|| Error::from(ErrorKind::overflow("the total length of all files")))?;
+            all = all.checked_add(length).ok_or_else(|| {
+                Error::new(ErrorKind::Malformed, "the total length of all files is too large")
+            })?;
             // An empty file has no bytes to refer to.
             if part.header.len() > 0 {
                 push_closing_previous(&mut parts, part);
@@ -364,11 +368,11 @@ impl References {
         if name.len() > MAX_NAME_LEN || name.split('/').any(is_bad) {
             let name: String = name.chars().take(100).collect();
             let reason = format!("{name:?} is not a valid name of a Zarr array");
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         }
         if let Some(from) = self.array_locations.get(name) {
             let reason = format!("the name '{name}' is already used by an array of '{from}'");
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         }
         let inner = format!("{name}/");
         let within = self
@@ -384,7 +388,7 @@ impl References {
         match within.or(around) {
             Some(other) => {
                 let reason = format!("an array cannot be within another one: '{name}' and '{other}'");
-                Err(ErrorKind::bad_option(reason).into())
+                Err(Error::new(ErrorKind::BadOption, reason))
             }
             None => Ok(()),
         }
@@ -409,7 +413,7 @@ impl References {
                 true => format!("two dimensions have the same name: {}", dims.join(", ")),
                 false => format!("{} names of dimensions ({}) for {count} axes", dims.len(), dims.join(", ")),
             };
-            return Err(ErrorKind::bad_option(reason).into());
+            return Err(Error::new(ErrorKind::BadOption, reason));
         }
         // In an xarray dataset, a dimension has the same length in all arrays.
         for (dim, length) in dims.iter().zip(header.shape()) {
@@ -417,7 +421,7 @@ impl References {
                 let reason = format!(
                     "the dimension '{dim}' has the length {known} in another array, and {length} in '{name}'"
                 );
-                return Err(ErrorKind::bad_option(reason).into());
+                return Err(Error::new(ErrorKind::BadOption, reason));
             }
         }
         Ok(dims.clone())
@@ -486,14 +490,14 @@ fn location(path: &Path, options: &RefOptions) -> Result<String> {
         (Some(location), _) => Ok(location.clone()),
         (None, Some(path)) => Ok(path.to_owned()),
         (None, None) => {
-            Err(ErrorKind::bad_option("the path is not valid Unicode, which references require").into())
+            Err(Error::new(ErrorKind::BadOption, "the path is not valid Unicode, which references require"))
         }
     }
 }
 
 /// Returns the error for a member that was requested of another file than an archive.
 fn not_an_archive() -> Error {
-    ErrorKind::bad_option("a member was given, but the file is not an archive").into()
+    Error::new(ErrorKind::BadOption, "a member was given, but the file is not an archive")
 }
 
 fn array_name(path: &Path, options: &RefOptions) -> Result<String> {
@@ -503,7 +507,7 @@ fn array_name(path: &Path, options: &RefOptions) -> Result<String> {
     let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let stem = stem.and_then(|stem| stem.to_str());
     stem.map(str::to_owned)
-        .ok_or_else(|| ErrorKind::bad_option("no array name can be derived from the path").into())
+        .ok_or_else(|| Error::new(ErrorKind::BadOption, "no array name can be derived from the path"))
 }
 
 /// Opens a file as a source of bytes.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::{Array1, Array2, arr0, arr1};
-use ndarray_io::error::{CopyReason, ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{Compression, Result, WriteOptions, write_npy, write_npz};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn stored_members_are_referenced_and_compressed_ones_refused() {
     archive.add("z", &Array1::<u8>::zeros(1000)).unwrap();
     archive.finish().unwrap();
     let error = references_of(&path, &RefOptions::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Compressed { .. })), "{error}");
+    assert!(error.message().starts_with("expected an uncompressed member"), "{error}");
     assert!(error.to_string().contains("'z'"), "{error}");
 }
 
@@ -110,7 +110,7 @@ fn dtypes_and_names_invalid_in_zarr_are_refused() {
     };
     for name in ["longdouble-l.npy", "dtype-titled.npy"] {
         let error = dtype(name, ZarrFormat::V2).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{name}: {error}");
+        assert!(error.message().contains("cannot represent"), "{name}: {error}");
     }
     assert!(dtype("objects/grid.npy", ZarrFormat::V2).unwrap_err().is_mismatch());
     let records = folder.path().join("records.npy");
@@ -122,7 +122,7 @@ fn dtypes_and_names_invalid_in_zarr_are_refused() {
         json!([["a", "<i4"], ["b", ">f8"]])
     );
     let error = References::new(ZarrFormat::V3).add(&records, &RefOptions::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
+    assert!(error.message().contains("cannot represent"), "{error}");
 
     // Invalid names: duplicates, nested ones, and those that Zarr reserves.
     let path = folder.path().join("x.npy");
@@ -176,15 +176,12 @@ fn concatenating_incompatible_files_is_refused() {
     let error = join(&["b.npy", "a.npy"], 0).unwrap_err();
     assert!(error.is_usage(), "{error}");
     let error = join(&["a.npy", "wide.npy"], 0).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     assert!(error.path().unwrap().ends_with("wide.npy"));
     let error = join(&["a.npy", "wide.npy"], 1).unwrap_err(); // its rows are not contiguous in the file
     assert!(error.is_usage(), "{error}");
     let error = join(&["a.npy", "other.npy"], 0).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     assert!(join(&["a.npy"], 2).unwrap_err().is_usage());
     assert!(join(&[], 0).unwrap_err().is_usage());
 }
@@ -227,7 +224,7 @@ fn reported_bugs_of_references_stay_fixed() {
         fs::write(path("endless.npy"), file).unwrap();
         let error = References::new(ZarrFormat::V3).add(path("endless.npy"), &RefOptions::new()).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::NotRepresentable { .. }) && error.to_string().contains(reason),
+            error.message().contains("cannot represent") && error.to_string().contains(reason),
             "{descr}: {error}"
         );
     }

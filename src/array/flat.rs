@@ -8,7 +8,7 @@ use super::view::view;
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
 use crate::elements::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 use crate::io::{Expected, PayloadRef, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
@@ -66,13 +66,13 @@ pub struct FlatView<'a, T> {
 fn check_element_count(count: usize, shape: &[usize]) -> Result<()> {
     let shape = Shape::from(shape);
     match shape.len() {
-        Some(len) if len != count as u64 => Err(ErrorKind::ShapeMismatch {
+        Some(len) if len != count as u64 => Err(Fault::ShapeMismatch {
             found: [count].as_slice().into(),
             wanted: WantedShape::Exactly(shape),
         }
         .into()),
         Some(_) if shape.fits_memory(1) => Ok(()),
-        _ => Err(ErrorKind::Overflow { what: format!("an array of shape {shape}") }.into()),
+        _ => Err(Fault::Overflow { what: format!("an array of shape {shape}") }.into()),
     }
 }
 
@@ -180,7 +180,7 @@ impl<'a, T, D: Dimension> TryFrom<ArrayView<'a, T, D>> for FlatView<'a, T> {
             Some(items) => Ok(Self { items, shape, order }),
             None => {
                 let reason = "the elements of the view are not contiguous".into();
-                Err(ErrorKind::BadOption { reason }.into())
+                Err(Fault::BadOption { reason }.into())
             }
         }
     }

@@ -3,7 +3,7 @@
 use ndarray::Dimension;
 
 use crate::elements::{ReadableElement, inner_axes_of};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::io::{Payload, PayloadReader, PayloadRef};
 use crate::options::ReadOptions;
@@ -45,7 +45,7 @@ fn read_grouped(
     }
     // A pickle has no fixed item size, so its parts cannot be transposed.
     if header.payload_len().is_none() {
-        return Err(ErrorKind::Objects { found: header.dtype().clone() }.into());
+        return Err(Fault::Objects { found: header.dtype().clone() }.into());
     }
     let bytes = transfer::read_bytes(source, header, options)?;
     let mut transposed = transfer::zeroed_words_for_bytes(bytes.len())?;

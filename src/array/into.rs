@@ -6,7 +6,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::{shape_of, with_inner_axes_grouped};
 use crate::elements::{self, ReadableElement};
-use crate::error::{ErrorKind, Result, WantedShape};
+use crate::error::{Fault, Result, WantedShape};
 use crate::io::{self, Payload};
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -76,7 +76,7 @@ fn fill_array<A: ReadableElement, D: Dimension>(
     let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
     let shape = shape_of(&array.raw_dim());
     if *header.shape_ref() != shape {
-        return Err(ErrorKind::ShapeMismatch {
+        return Err(Fault::ShapeMismatch {
             found: header.shape_ref().clone(),
             wanted: WantedShape::Exactly(shape),
         }

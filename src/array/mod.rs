@@ -26,7 +26,7 @@ pub(crate) use view::prepare_view;
 pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 
-use crate::error::{ErrorKind, Result, WantedShape};
+use crate::error::{Fault, Result, WantedShape};
 use crate::shape::{AxisIndex, Shape};
 
 /// Converts a shape to an `ndarray` dimension.
@@ -35,13 +35,13 @@ use crate::shape::{AxisIndex, Shape};
 pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     if !shape.fits_memory(1) {
         let what = format!("an array of shape {shape}");
-        return Err(ErrorKind::Overflow { what }.into());
+        return Err(Fault::Overflow { what }.into());
     }
     let dim = D::from_dimension(&shape.dims().into_dimension());
     dim.ok_or_else(|| {
         // Only a dimension with a fixed number of axes can mismatch.
         let wanted = D::NDIM.unwrap_or_default();
-        ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into()
+        Fault::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into()
     })
 }
 

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, arr2};
 use super::{ReadNpyExt, WriteNpyExt};
 use crate::dtype::DType;
 use crate::elements::{OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -40,7 +40,7 @@ impl OpaqueDecoder<Word> for Lines {
         let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
         match header.len() {
             len if len == words.len() as u64 => Ok((words, payload.len())),
-            _ => Err(ErrorKind::BadOption { reason: format!("{} words", words.len()) }.into()),
+            _ => Err(Fault::BadOption { reason: format!("{} words", words.len()) }.into()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::private::Sealed;
 use super::view::{ViewMutNpyExt, ViewNpyExt};
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use crate::elements::{ViewElement, ViewMutElement};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::io::{Expected, NpyReader, ReadArray, change};
 use crate::options::{Compression, ReadOptions, Trailing, Verb, WriteOptions};
@@ -73,8 +73,8 @@ pub trait WriteRaExt: WriteArray {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
     ///   represent the elements.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).
@@ -184,7 +184,7 @@ impl WriteOptions {
             Trailing::Write(bytes) => &bytes[..],
             Trailing::Keep => {
                 let reason = "a writer has no trailing bytes to keep".into();
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(Fault::BadOption { reason }.into());
             }
         };
         // Checked first, so that a writer that cannot be synced receives nothing.

@@ -6,7 +6,7 @@ use super::private::Sealed;
 use super::{dimension, group_inner_axes};
 use crate::elements::cast::{self, Bitwise};
 use crate::elements::{self, ViewElement, ViewMutElement};
-use crate::error::{CopyReason, ErrorKind, Result};
+use crate::error::{CopyReason, Fault, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::io::{self, Expected};
 use crate::options::ReadOptions;
@@ -217,7 +217,7 @@ pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
     let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header, options)?;
     if is_scattered {
         // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
-        return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
+        return Err(Fault::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
     }
     let bitwise = elements::view_token(elements.dtype(), options)?;
     let dim = dimension(elements.shape_ref())?;

@@ -9,7 +9,7 @@ use super::shape_of;
 use crate::dtype::DType;
 use crate::elements::cast::StridedBytes;
 use crate::elements::{ByteTransform, WritableElement, WritePlan};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::io::{self, change, order_of};
 use crate::options::{Verb, WriteOptions};
@@ -38,11 +38,11 @@ pub trait WriteNpyExt: WriteArray {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
+    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if a text or
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or [`Limit`](crate::error::ErrorKind::Limit) if a text or
     ///   the header is too large, or inner arrays add up to more than 64 axes.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call or the
     ///   elements.
@@ -260,7 +260,7 @@ fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Heade
     // An error after the header keeps the elements from being written.
     let mut make = |header: &Header, _: &WriteOptions| {
         found = Some(header.clone());
-        Err(ErrorKind::Cancelled.into())
+        Err(Fault::Cancelled.into())
     };
     let stored = array.store(SinkRef(Sink::of(&mut std::io::sink())), options, &mut HeaderEncoder(&mut make));
     match (found, stored) {

@@ -9,7 +9,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 use super::block_ranges::BlockRanges;
 use super::piece_buffer::PieceBuffer;
 use crate::elements::ReadableElement;
-use crate::error::{Error, ErrorKind, LimitKind, Result, WantedShape};
+use crate::error::{Error, Fault, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::parts::{Axes, NpyFile};
@@ -50,7 +50,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
     ///
@@ -69,7 +69,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the array has no axes.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     ///
@@ -103,11 +103,11 @@ impl NpyFile {
 /// Fails unless an array can be divided into pieces of this length along this axis.
 pub(crate) fn check_division(shape: &Shape, axis: usize, length: usize) -> Result<()> {
     if axis >= shape.ndim() {
-        return Err(ErrorKind::NoSuchAxis { axis, shape: shape.clone() }.into());
+        return Err(Fault::NoSuchAxis { axis, shape: shape.clone() }.into());
     }
     if length == 0 {
         let reason = "an array cannot be divided into pieces of length 0".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ pub(super) fn check_empty_piece_count(
 pub(super) fn check_rank<D: Dimension>(shape: &Shape) -> Result<()> {
     match D::NDIM.filter(|wanted| *wanted != shape.ndim()) {
         Some(wanted) => {
-            Err(ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into())
+            Err(Fault::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into())
         }
         None => Ok(()),
     }
@@ -375,7 +375,7 @@ impl<A: ReadableElement, D: Dimension> Iterator for Chunks<'_, A, D> {
 
 /// Returns whether an error is of some of the pieces that were read together, rather than of reading.
 pub(super) fn is_piece_error(error: &Error) -> bool {
-    error.is_format() || matches!(error.kind(), ErrorKind::Limit { .. } | ErrorKind::OutOfMemory { .. })
+    error.is_format() || matches!(error.fault(), Fault::Limit { .. } | Fault::OutOfMemory { .. })
 }
 
 /// Returns the axis that varies slowest.

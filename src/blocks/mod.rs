@@ -42,7 +42,7 @@ pub use stream::StreamBlocks;
 
 use crate::bytes::ReadHints;
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::error::{Error, Fault, LimitKind, Result};
 use crate::header::Header;
 use crate::io::ReadArray;
 use crate::limits::{self, Limits};
@@ -264,7 +264,7 @@ impl<'a, T> Blocks<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if there are more or fewer ranges than axes, or if a range is out
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if there are more or fewer ranges than axes, or if a range is out
     /// of bounds.
     ///
     /// # Examples
@@ -284,7 +284,7 @@ impl<'a, T> Blocks<'a, T> {
             |(range, length): (&Range<usize>, &usize)| range.start <= range.end && range.end <= *length;
         if part.len() != shape.ndim() || !part.iter().zip(shape.dims()).all(fits) {
             let reason = format!("the ranges {part:?} are not within an array of shape {shape}");
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         self.part = part.to_vec();
         Ok(self)

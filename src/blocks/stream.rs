@@ -13,7 +13,7 @@ use super::piece_buffer::PieceBuffer;
 use super::{ArrayOrigin, Block, check_empty_item_count, item_size};
 use crate::array::FlatArray;
 use crate::elements::{ReadableElement, inner_axes_of, read_plan_for};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::Header;
 use crate::io::{NpyReader, PartReader, ReadArray};
 use crate::parts::Axes;
@@ -49,12 +49,12 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
-    /// - [`Objects`](ErrorKind::Objects) and [`NeedsCopy`](ErrorKind::NeedsCopy) if the array can be read only as a whole.
-    /// - [`Unsupported`](ErrorKind::Unsupported) if the elements of an RA file cannot be read.
-    /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if some of the array has already been read.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) and [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the array can be read only as a whole.
+    /// - [`Unsupported`](crate::error::ErrorKind::Unsupported) if the elements of an RA file cannot be read.
+    /// - [`Truncated`](crate::error::ErrorKind::Truncated) if the reader is known to be too short.
     ///
-    /// A mismatch of the element type is reported with the first block, as is [`BadOption`](ErrorKind::BadOption) for elements
+    /// A mismatch of the element type is reported with the first block, as is [`BadOption`](crate::error::ErrorKind::BadOption) for elements
     /// `[T; N]` of an array in Fortran order, whose parts are not contiguous. The [`Limits`](crate::Limits) apply to each block.
     ///
     /// # Examples
@@ -86,7 +86,7 @@ impl<R: Read> NpyReader<R> {
     ///
     /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type or other axes.
-    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 elements without bytes.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 elements without bytes.
     ///
     /// # Examples
     ///
@@ -114,11 +114,11 @@ impl<R: Read> NpyReader<R> {
     ///
     /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
-    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
-    /// - [`BadOption`](ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
     ///   axis. Also if `length` is 0.
-    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis.
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the number of axes does not match.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the array does not have the axis.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     ///
     /// # Examples
     ///
@@ -150,9 +150,9 @@ impl<R: Read> NpyReader<R> {
     ///
     /// - Those of [`blocks`](NpyReader::blocks), but at once.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
-    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
-    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array has no axes.
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the array has no axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     ///
     /// # Examples
     ///
@@ -303,7 +303,7 @@ impl<'r, R: Read, A: ReadableElement, D: Dimension> StreamChunks<'r, R, A, D> {
             let reason = format!(
                 "a reader is divided along its slowest axis, {slowest}, not along axis {axis}: NpyFile divides along any axis"
             );
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         checked_item_size_and_count::<A>(&block_reader.part_reader, D::NDIM)?;
         check_empty_piece_count(block_reader.part_reader.header(), block_reader.shape(), axis, length)?;
@@ -478,5 +478,5 @@ fn checked_item_size_and_count<A: ReadableElement>(
 fn not_contiguous() -> Error {
     let reason =
         "elements that are arrays are not contiguous in Fortran order: read the array whole, or with NpyFile";
-    ErrorKind::BadOption { reason: reason.into() }.into()
+    Fault::BadOption { reason: reason.into() }.into()
 }

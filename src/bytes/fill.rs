@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::ReadAt;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// Calls a reader until the buffer is full or the reader ends, and returns how many bytes were read.
 ///
@@ -33,7 +33,7 @@ pub(crate) fn fill(
 ///
 /// # Errors
 ///
-/// Those of the source, and [`BadSource`](ErrorKind::BadSource) if it reports more bytes than it was asked for.
+/// Those of the source, and [`BadSource`](crate::error::ErrorKind::BadSource) if it reports more bytes than it was asked for.
 ///
 /// ```
 /// use ndarray_io::bytes::{InMemory, fill_at};
@@ -69,10 +69,10 @@ pub(crate) fn read_once(reader: &mut impl Read, into: &mut [u8]) -> io::Result<u
 /// Returns the error for a reader that reports more bytes than it was asked for.
 fn overlong_read(count: usize, room: usize) -> io::Error {
     let reason = format!("the reader reported {count} bytes read into a buffer of {room}");
-    Error::from(ErrorKind::BadSource { reason }).into()
+    Error::from(Fault::BadSource { reason }).into()
 }
 
 /// Returns whether a call failed only because it was interrupted, and should be repeated.
 pub(super) fn is_interrupted(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::Interrupted)
+    matches!(error.fault(), Fault::Io(error) if error.kind() == io::ErrorKind::Interrupted)
 }

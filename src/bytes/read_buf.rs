@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::chunks::AsChunks;
 use super::runs::ListedRuns;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// Memory that is filled from its beginning.
 ///
@@ -245,7 +245,7 @@ impl<'a> ReadBuf<'a> {
 pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<ReadBuf<'_>> {
     words.clear();
     let reserved = words.try_reserve_exact(len.div_ceil(size_of::<u128>()));
-    reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+    reserved.map_err(|_| Fault::OutOfMemory { bytes: len as u64 })?;
     let memory = words.spare_capacity_mut().as_mut_ptr().cast();
     // SAFETY: the memory of the vector has this length, and is borrowed for as long as the buffer. Bytes that may not be
     // initialized are valid with any content.
@@ -287,7 +287,7 @@ mod tests {
     use std::mem::MaybeUninit;
 
     use super::{ReadBuf, append};
-    use crate::error::{Error, ErrorKind};
+    use crate::error::{Error, Fault};
 
     #[test]
     fn unfilled_bytes_are_not_returned() {
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(append(&mut bytes, 5, |buf| copy_into(buf, b"abc")).unwrap(), 3);
         let failed = append(&mut bytes, 5, |buf| {
             buf.copy(b"de");
-            Err(Error::from(ErrorKind::Cancelled))
+            Err(Error::from(Fault::Cancelled))
         });
         assert!(failed.is_err() && bytes == b"abc");
     }

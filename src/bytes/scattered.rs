@@ -7,7 +7,7 @@ use super::fill::is_interrupted;
 use super::read_buf::with_const_run_len;
 use super::runs::RunRows;
 use super::{ReadAt, ReadBuf, ReadHints, Region, Runs, append, fill_at};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::limits;
 
 /// The largest number of parts in a batch, which bounds the memory for them.
@@ -301,7 +301,7 @@ fn read_all_parts(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result
         };
         if count > end - done {
             let reason = format!("the source reported {count} parts read of {}", end - done);
-            return Err(ErrorKind::BadSource { reason }.into());
+            return Err(Fault::BadSource { reason }.into());
         }
         done += count;
         if done == end {

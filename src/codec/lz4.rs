@@ -1,6 +1,6 @@
 //! Raw LZ4 blocks, without a frame. Only safe code is used, on initialized memory.
 
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 
 /// The maximum input of a block in the reference implementation, where sizes are signed 32-bit integers.
 const MAX_INPUT: usize = 2_113_929_216;
@@ -9,7 +9,7 @@ const MAX_INPUT: usize = 2_113_929_216;
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
     if bytes.len() > MAX_INPUT {
         let reason = format!("{} bytes exceed the limit of one LZ4 block, {MAX_INPUT}", bytes.len());
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     let mut packed = vec![0; lz4_flex::block::get_maximum_output_size(bytes.len())];
     // The buffer has the worst-case size, so this cannot fail.
@@ -26,7 +26,7 @@ pub(crate) fn unpack(packed: &[u8], into: &mut [u8]) -> Result<()> {
         Ok(len) => format!("expected {wanted} bytes in the LZ4 block, found {len}"),
         Err(error) => format!("malformed LZ4 block: {error}"),
     };
-    Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into())
+    Err(Fault::Malformed { part: FilePart::Data, reason, offset: None }.into())
 }
 
 /// Returns the first of several LZ4 frames; `None` if it has no end, or is not one.

@@ -7,7 +7,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use super::blocks::BlockPosition;
 #[cfg(feature = "zstd")]
 use super::{zstd_blocks, zstd_proof};
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 #[cfg(feature = "libdeflate")]
 use crate::limits;
 
@@ -55,7 +55,7 @@ impl Unpacker {
                 let stream = &mut inflate.stream;
                 let (consumed, produced) = (stream.total_in(), stream.total_out());
                 let status = stream.decompress(packed, into, FlushDecompress::None);
-                let status = status.map_err(|error| ErrorKind::Malformed {
+                let status = status.map_err(|error| Fault::Malformed {
                     part: FilePart::Content,
                     reason: error.to_string(),
                     offset: None,
@@ -69,7 +69,7 @@ impl Unpacker {
             #[cfg(feature = "zstd")]
             Self::Zstd(stream) => {
                 use zstd::stream::raw::Operation;
-                let status = stream.run_on_buffers(packed, into).map_err(|error| ErrorKind::Malformed {
+                let status = stream.run_on_buffers(packed, into).map_err(|error| Fault::Malformed {
                     part: FilePart::Archive,
                     reason: format!("its compressed content is malformed: {error}"),
                     offset: None,

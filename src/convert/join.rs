@@ -9,7 +9,7 @@ use super::Conversion;
 use crate::bytes::{self, FirstNotLoaded, JoinLayout, ReadAt, Region};
 use crate::dynamic::DynArray;
 use crate::elements::{DTypeConversion, dtype_conversion};
-use crate::error::{Error, ErrorKind, LimitKind, Remedy, Result, WantedShape};
+use crate::error::{Error, Fault, LimitKind, Remedy, Result, WantedShape};
 use crate::header::Header;
 use crate::io::Expected;
 use crate::io::change::{FileId, create_unnamed_file, id_of, temporary_folder};
@@ -84,7 +84,7 @@ impl Input for ReopenedInput {
         let file = NpyFile::open_expecting(&self.path, Expected::NPY, &self.options)?;
         if *file.header() != self.header {
             let reason = "the file contains a different array than when the operation began".into();
-            return Err(self.name_error(ErrorKind::ArrayChanged { reason }.into()));
+            return Err(self.name_error(Fault::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
         call(file.payload())
@@ -215,7 +215,7 @@ impl<'a> Inputs<'a> {
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
             if let (true, Some(bytes @ 1..)) = (target == *file, *trailing) {
                 let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
-                return Err(source.name_error(ErrorKind::Uncommitted { bytes, rows, parts: 0 }.into()));
+                return Err(source.name_error(Fault::Uncommitted { bytes, rows, parts: 0 }.into()));
             }
         }
         Ok(())
@@ -224,7 +224,7 @@ impl<'a> Inputs<'a> {
     /// Checks that the inputs are compatible, and returns the header of the result.
     pub(super) fn header(&self, along: JoinKind, conversion: &Conversion<'_>) -> Result<Header> {
         let Some(first) = self.headers.first() else {
-            return Err(ErrorKind::BadOption { reason: "there are no input files".into() }.into());
+            return Err(Fault::BadOption { reason: "there are no input files".into() }.into());
         };
         let dtype = conversion.target(first.dtype());
         let mut dims = first.shape().to_vec();
@@ -249,7 +249,7 @@ impl<'a> Inputs<'a> {
         }
         let has_axis = matches!(along, JoinKind::Axis(_) | JoinKind::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
-            return Err(ErrorKind::NoSuchAxis { axis, shape: first.shape_ref().clone() }.into());
+            return Err(Fault::NoSuchAxis { axis, shape: first.shape_ref().clone() }.into());
         }
         for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
             let others = header.shape();
@@ -263,17 +263,17 @@ impl<'a> Inputs<'a> {
                 }
                 let (found, wanted) = (header.shape_ref().clone(), wanted.into());
                 return Err(source.name_error(
-                    ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into(),
+                    Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into(),
                 ));
             }
             if conversion.target(header.dtype()) != dtype {
                 let found = header.dtype().clone();
-                let error = Error::from(ErrorKind::DTypeMismatch { found, wanted: dtype });
+                let error = Error::from(Fault::DTypeMismatch { found, wanted: dtype });
                 return Err(source.name_error(error.with_help(Remedy::OneDType)));
             }
             if !is_new {
                 dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {
-                    Error::from(ErrorKind::Overflow { what: "the total length of all files".into() })
+                    Error::from(Fault::Overflow { what: "the total length of all files".into() })
                 })?;
             }
         }

@@ -16,7 +16,7 @@ use join::{Inputs, JoinKind};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::error::{CopyReason, Error, ErrorKind, Remedy, Result};
+use crate::error::{CopyReason, Error, Fault, Remedy, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
 use crate::io::{Expected, FormatHeader};
@@ -70,11 +70,11 @@ impl Conversion<'_> {
 ///
 /// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the requested version, or if the input would be
+///   overwritten in place.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -105,17 +105,17 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 ///
 /// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
-/// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the requested version, or if an input would be overwritten
+///   in place, or if `from` is empty.
+/// - [`Changed`](crate::error::ErrorKind::Changed) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or if `from` is empty.
-/// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
+/// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
-/// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) if the result is too large.
 ///
 /// # Examples
 ///
@@ -152,17 +152,17 @@ where
 ///
 /// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
-/// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the requested version, or if an input would be overwritten
+///   in place, or if `from` is empty.
+/// - [`Changed`](crate::error::ErrorKind::Changed) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or if `from` is empty.
-/// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
+/// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
-/// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) if the result is too large.
 ///
 /// # Examples
 ///
@@ -349,7 +349,7 @@ fn check_representable_in_npy(
     conversion: &Conversion<'_>,
 ) -> Result<()> {
     if let (true, false, Some(bytes @ 1..)) = (found.allows_trailing(), conversion.drop_trailing, trailing) {
-        let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
+        let error = Error::from(Fault::Trailing { bytes, at_least: false, rows: 0 });
         return Err(error.with_help(Remedy::DropTrailing));
     }
     found.check_representable_in_npy()
@@ -439,7 +439,7 @@ where
     if let DType::Record(_) = header.dtype() {
         let reason = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
-        return Err(Error::from(ErrorKind::NotRepresentable { format: "RA", dtype, reason }).at_path(to));
+        return Err(Error::from(Fault::NotRepresentable { format: "RA", dtype, reason }).at_path(to));
     }
     let head =
         RaHeader::of(&header, conversion.write.get_ra_bools()).map_err(|error| error.at_path(to))?.to_bytes();
@@ -471,10 +471,10 @@ where
 /// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or cannot be represented
 ///   in NPY.
-/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the requested version, or if the input would be
+///   overwritten in place.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
@@ -494,7 +494,7 @@ where
         .map_err(|error| error.at_path(from))?;
     let inputs = match NpyFile::open_expecting(from, Expected::RA, &conversion.read) {
         Ok(file) => Inputs::of_file(file)?,
-        Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
+        Err(error) if matches!(error.fault(), Fault::NeedsCopy(CopyReason::Packed)) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
             Inputs::of_memory(array)
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{NpyStackWriter, parts};
 use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::AxisIndex;
 use crate::io::Expected;
 use crate::parts::NpyFile;
@@ -16,8 +16,8 @@ use crate::parts::NpyFile;
 ///
 /// # Errors
 ///
-/// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already contains an `info` or parts;
-/// [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis, [`BadOption`](ErrorKind::BadOption) if `length` is 0; otherwise as for
+/// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the folder already contains an `info` or parts;
+/// [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the array does not have the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0; otherwise as for
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
 /// The stack appears when it is complete: until then, its parts are in a folder `.ndarray-io-N.draft` beside it, which a
@@ -107,7 +107,7 @@ where
 /// # Errors
 ///
 /// As for [`NpyStack::open`](super::NpyStack::open) and [`convert_npy`](crate::convert::convert_npy);
-/// [`BadOption`](ErrorKind::BadOption) if the new file would be in the folder of the stack.
+/// [`BadOption`](crate::error::ErrorKind::BadOption) if the new file would be in the folder of the stack.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -131,7 +131,7 @@ where
     let stack = conversion.get_read_options().open_stack(folder)?;
     if is_in_folder(to, folder) {
         let reason = "the new file would be in the folder of the stack".into();
-        return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
+        return Err(Error::from(Fault::BadOption { reason }).at_path(to));
     }
     let parts: Vec<_> = (0..stack.lengths().len()).map(|number| folder.join(parts::name(number))).collect();
     // Checked before anything is written: below, the parts are opened by name and not compared with `info`.

@@ -2,7 +2,7 @@
 
 use crate::dtype::{ByteOrder, DType};
 use crate::dynamic::object::{Items, Object, ObjectRef, Pickle, View};
-use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
+use crate::error::{Error, Fault, FilePart, LimitKind, Result};
 use crate::header::{Header, Order};
 use crate::limits::{self, Limits};
 use crate::options::{ReadOptions, WriteOptions};
@@ -19,7 +19,7 @@ pub(super) struct Info {
 }
 
 pub(super) fn malformed_stack(reason: impl Into<String>) -> Error {
-    ErrorKind::Malformed { part: FilePart::Stack, reason: reason.into(), offset: None }.into()
+    Fault::Malformed { part: FilePart::Stack, reason: reason.into(), offset: None }.into()
 }
 
 /// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.
@@ -57,9 +57,8 @@ impl Info {
     /// The length of `shape` along the axis is replaced by the sum of the lengths.
     pub(super) fn new(dtype: DType, mut shape: Vec<usize>, axis: usize, lengths: Vec<usize>) -> Result<Self> {
         let all = lengths.iter().try_fold(0usize, |all, length| all.checked_add(*length));
-        let all = all.ok_or_else(|| {
-            Error::from(ErrorKind::Overflow { what: "the total length of all parts".into() })
-        })?;
+        let all =
+            all.ok_or_else(|| Error::from(Fault::Overflow { what: "the total length of all parts".into() }))?;
         let axes = shape.len();
         *shape
             .get_mut(axis)
@@ -88,7 +87,7 @@ impl Info {
         let dtype =
             dtype.as_dtype().ok_or_else(|| malformed_stack("the dtype in its info is not a numpy.dtype"))?;
         if dtype.has_object() {
-            return Err(ErrorKind::Objects { found: dtype }.into());
+            return Err(Fault::Objects { found: dtype }.into());
         }
         let chunks = chunks_items(chunks)?;
         // Checked before anything is allocated: a pickle may refer to one long tuple from many places.
@@ -136,9 +135,9 @@ impl Info {
     /// Adds a part.
     pub(super) fn push(&mut self, length: usize) -> Result<()> {
         // The new shape is validated before anything is changed.
-        let all = self.shape[self.axis].checked_add(length).ok_or_else(|| {
-            Error::from(ErrorKind::Overflow { what: "the total length of all parts".into() })
-        })?;
+        let all = self.shape[self.axis]
+            .checked_add(length)
+            .ok_or_else(|| Error::from(Fault::Overflow { what: "the total length of all parts".into() }))?;
         let mut shape = self.shape.clone();
         shape[self.axis] = all;
         Header::new(self.dtype.clone(), Order::C, shape.as_slice().into())?;

@@ -75,7 +75,7 @@ use crate::blocks::Chunks;
 use crate::bytes::{FirstNotLoaded, Folder, LocalFolder, ReadAt, Region};
 use crate::dtype::DType;
 use crate::elements::ReadableElement;
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 use crate::header::AxisIndex;
 use crate::io::ReadArray;
 use crate::options::ReadOptions;
@@ -123,13 +123,13 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// - [`Io`](ErrorKind::Io) if the system fails, or the folder has neither `info` nor `0.npy`;
-    /// - [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if `info` or a
+    /// - [`Io`](crate::error::ErrorKind::Io) if the system fails, or the folder has neither `info` nor `0.npy`;
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another error of the [format](Error::is_format) if `info` or a
     ///   part is malformed, or a part is missing between others;
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a part
     ///   does not match the others or `info`;
-    /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects;
-    /// - [`Limit`](ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects;
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn open<P: AsRef<Path>>(folder: P) -> Result<Self> {
         ReadOptions::new().open_stack(folder)
     }
@@ -171,7 +171,7 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyStack::open`], [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the parts have no such axis, and [`BadOption`](ErrorKind::BadOption) if
+    /// As for [`NpyStack::open`], [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the parts have no such axis, and [`BadOption`](crate::error::ErrorKind::BadOption) if
     /// `info` names another axis.
     pub fn open_along<P: AsRef<Path>>(
         folder: P,
@@ -185,7 +185,7 @@ impl NpyStack {
         let stack = Self::open_at(folder, axis, options)?;
         if stack.axis() != axis {
             let reason = format!("the parts are concatenated along axis {}, expected {axis}", stack.axis());
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&folder.path()));
+            return Err(Error::from(Fault::BadOption { reason }).at_path(&folder.path()));
         }
         Ok(stack)
     }
@@ -226,14 +226,15 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::open`]; [`OutOfBounds`](ErrorKind::OutOfBounds) if there is no such part;
-    /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if it does
+    /// As for [`NpyFile::open`]; [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there is no such part;
+    /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if it does
     /// not match `info`.
     pub fn part(&self, number: usize) -> Result<NpyFile> {
         if number >= self.info.lengths.len() {
             let (index, length) = (number as i128, self.info.lengths.len() as u64);
-            return Err(Error::from(ErrorKind::OutOfBounds { index, length, axis: None })
-                .at_path(&self.folder.path()));
+            return Err(
+                Error::from(Fault::OutOfBounds { index, length, axis: None }).at_path(&self.folder.path())
+            );
         }
         parts::open(&*self.folder, &self.info, number, &self.options)
     }
@@ -268,8 +269,8 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::read`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or
-    /// [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part does not match `info`.
+    /// As for [`NpyFile::read`]; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a part does not match `info`.
     pub fn read<T: ReadArray>(&self) -> Result<T> {
         self.whole.read()
     }
@@ -280,8 +281,8 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::slice`]; [`ShapeMismatch`](ErrorKind::ShapeMismatch) or
-    /// [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part does not match `info`.
+    /// As for [`NpyFile::slice`]; [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or
+    /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a part does not match `info`.
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -311,7 +312,7 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyStack::open`], and [`ArrayChanged`](ErrorKind::ArrayChanged) if the stack does not begin
+    /// As for [`NpyStack::open`], and [`Changed`](crate::error::ErrorKind::Changed) if the stack does not begin
     /// with the parts that it had before, or has another shape or dtype. After an error, `self` is unchanged.
     pub fn refresh(&mut self) -> Result<bool> {
         // Opened completely before anything is replaced: after an error, `self` is unchanged.
@@ -331,7 +332,7 @@ impl NpyStack {
             || !new.lengths.starts_with(&old.lengths)
         {
             let reason = "the folder holds another stack than when it was opened".into();
-            return Err(Error::from(ErrorKind::ArrayChanged { reason }).at_path(&self.folder.path()));
+            return Err(Error::from(Fault::ArrayChanged { reason }).at_path(&self.folder.path()));
         }
         let has_more = new.lengths.len() > old.lengths.len();
         *self = reopened;
@@ -385,7 +386,7 @@ fn infer_info(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result
         let Some(part) = not_loaded.defer(parts::open_unchecked(folder, number, options))? else { continue };
         let Some(&length) = part.shape().get(axis) else {
             let shape = part.header().shape_ref().clone();
-            return Err(part.at_path(ErrorKind::NoSuchAxis { axis, shape }.into()));
+            return Err(part.at_path(Fault::NoSuchAxis { axis, shape }.into()));
         };
         lengths.push(length);
         let Some(first) = &mut first else {
@@ -396,12 +397,12 @@ fn infer_info(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result
         if part.shape() != first.shape {
             let (found, wanted) = (part.shape().into(), first.shape.as_slice().into());
             return Err(
-                part.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
+                part.at_path(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
             );
         }
         if !are_equal_except_byte_order(part.dtype(), &first.dtype) {
             let (found, wanted) = (part.dtype().clone(), first.dtype.clone());
-            return Err(part.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
+            return Err(part.at_path(Fault::DTypeMismatch { found, wanted }.into()));
         }
     }
     not_loaded.into_result()?;

@@ -9,7 +9,7 @@ use super::info::{Info, are_equal_except_byte_order};
 use crate::bytes::{FirstNotLoaded, Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
-use crate::error::{ErrorKind, Result, WantedShape};
+use crate::error::{Fault, Result, WantedShape};
 use crate::header::{Header, Order, Shape};
 use crate::io::Expected;
 use crate::npy_format;
@@ -39,13 +39,11 @@ pub(super) fn open(
     let wanted = info.part_shape(number);
     if file.shape() != wanted {
         let (found, wanted) = (file.shape().into(), wanted.into());
-        return Err(
-            file.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
-        );
+        return Err(file.at_path(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into()));
     }
     if !are_equal_except_byte_order(file.dtype(), &info.dtype) {
         let (found, wanted) = (file.dtype().clone(), info.dtype.clone());
-        return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
+        return Err(file.at_path(Fault::DTypeMismatch { found, wanted }.into()));
     }
     file.check_length(file.header().payload_len().unwrap_or_default())?;
     Ok(file)

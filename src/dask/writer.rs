@@ -12,7 +12,7 @@ use super::{
 use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{Error, ErrorKind, Remedy, Result, WantedShape};
+use crate::error::{Error, Fault, Remedy, Result, WantedShape};
 use crate::header::{AxisIndex, Header, Order};
 use crate::io;
 use crate::io::change::{self, DraftFolder, LockPurpose, Locked};
@@ -27,9 +27,9 @@ use crate::transfer::{Sink, Source};
 /// the stack, it says what happens to them: [`Uncommitted`].
 ///
 /// A writer holds the lock of the stack from opening until it first commits parts, and from each later part
-/// until the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a
+/// until the next commit; other writers fail with [`Locked`](crate::error::ErrorKind::Locked) in that time. Between a
 /// commit and the next part, another writer may take over. The next part of the first writer then fails with
-/// [`ArrayChanged`](ErrorKind::ArrayChanged), and no committed part is lost.
+/// [`Changed`](crate::error::ErrorKind::Changed), and no committed part is lost.
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
@@ -73,11 +73,11 @@ impl NpyStackWriter {
     ///
     /// # Errors
     ///
-    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already has an `info` or parts;
-    /// - [`BadOption`](ErrorKind::BadOption) if the dtype contains Python objects;
-    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if there are not as many axes;
-    /// - [`Overflow`](ErrorKind::Overflow) or [`Limit`](ErrorKind::Limit) if the shape is too large;
-    /// - [`Io`](ErrorKind::Io) if the system fails.
+    /// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the folder already has an `info` or parts;
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the dtype contains Python objects;
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are not as many axes;
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or [`Limit`](crate::error::ErrorKind::Limit) if the shape is too large;
+    /// - [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn create<P: AsRef<Path>>(
         folder: P,
         dtype: &DType,
@@ -98,8 +98,8 @@ impl NpyStackWriter {
         if dtype.has_object() || axis > others.len() {
             let reason = || "stacks of Python objects are not supported".to_owned();
             let kind = match dtype.has_object() {
-                true => ErrorKind::BadOption { reason: reason() },
-                false => ErrorKind::NoSuchAxis { axis, shape: vec![0; others.len() + 1].into() },
+                true => Fault::BadOption { reason: reason() },
+                false => Fault::NoSuchAxis { axis, shape: vec![0; others.len() + 1].into() },
             };
             return Err(Error::from(kind).at_path(folder));
         }
@@ -122,7 +122,7 @@ impl NpyStackWriter {
             // Parts without an `info` are also a stack, which must not be overwritten.
             if let Some(number) = parts::numbers(&*local_folder(&self.folder))?.first() {
                 let path = self.folder.join(parts::name(*number));
-                return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
+                return Err(Error::from(Fault::AlreadyExists).at_path(&path));
             }
             let write = |mut file: &File| Ok(file.write_all(&self.committed_info)?);
             let locked = change::create_new_locked(&info, &self.options, write);
@@ -156,8 +156,8 @@ impl NpyStackWriter {
     ///
     /// # Errors
     ///
-    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
-    /// - [`Uncommitted`](ErrorKind::Uncommitted) if an interrupted append has left parts that `info` does not count;
+    /// - [`Locked`](crate::error::ErrorKind::Locked) while another writer holds the lock of the stack;
+    /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if an interrupted append has left parts that `info` does not count;
     /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
         WriteOptions::new().append_stack(folder)
@@ -172,7 +172,7 @@ impl NpyStackWriter {
             _ if numbers.is_empty() => Ok(()),
             Uncommitted::Refuse => {
                 let parts = numbers.len() as u64;
-                Err(Error::from(ErrorKind::Uncommitted { bytes: 0, rows: 0, parts }).at_path(&self.folder))
+                Err(Error::from(Fault::Uncommitted { bytes: 0, rows: 0, parts }).at_path(&self.folder))
             }
             // The last one first, so that what is left after an error has no gap.
             Uncommitted::Discard => numbers.into_iter().rev().try_for_each(|number| {
@@ -225,15 +225,15 @@ impl NpyStackWriter {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) or [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the
     ///   array does not match the stack;
-    /// - [`TextTooLong`](ErrorKind::TextTooLong) if a text exceeds the width of the stack's dtype;
-    /// - [`Overflow`](ErrorKind::Overflow) if the stack becomes too large;
-    /// - [`Locked`](ErrorKind::Locked) or [`ArrayChanged`](ErrorKind::ArrayChanged) if another writer has
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width of the stack's dtype;
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the stack becomes too large;
+    /// - [`Locked`](crate::error::ErrorKind::Locked) or [`Changed`](crate::error::ErrorKind::Changed) if another writer has
     ///   taken over since the last commit;
-    /// - [`VersionTooLow`](ErrorKind::VersionTooLow) if the header does not fit the requested version;
-    /// - [`Cancelled`](ErrorKind::Cancelled) if the progress callback cancels the operation;
-    /// - [`Io`](ErrorKind::Io) if the system fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the requested version;
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation;
+    /// - [`Io`](crate::error::ErrorKind::Io) if the system fails.
     pub fn push<T: WriteArray + ?Sized>(&mut self, array: &T) -> Result<()> {
         self.push_any(&array)
     }
@@ -289,7 +289,7 @@ impl NpyStackWriter {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
+    /// [`Io`](crate::error::ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
     /// replaced.
     pub fn commit(&mut self) -> Result<()> {
         let (info, place) = (self.folder.join(INFO_FILE), self.current_folder().join(INFO_FILE));
@@ -382,13 +382,13 @@ impl NpyStackWriter {
             let found = read_info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
             if found != self.committed_info {
                 let reason = "another writer has added parts since this one's last commit".into();
-                return Err(ErrorKind::ArrayChanged { reason }.into());
+                return Err(Fault::ArrayChanged { reason }.into());
             }
             // A part that `info` does not count: another writer was killed, or does not lock the stack.
             let next = parts::name(self.info.lengths.len());
             if self.committed == self.info.lengths.len() && path.with_file_name(&next).exists() {
                 let reason = format!("another writer has left {next}, which the info does not count");
-                return Err(ErrorKind::ArrayChanged { reason }.into());
+                return Err(Fault::ArrayChanged { reason }.into());
             }
             Ok(locked)
         };
@@ -417,11 +417,11 @@ fn checked_part_length(mut file: &File, dtype: &DType, shape: &[usize], axis: us
     wanted[axis] = length;
     if header.shape() != wanted {
         let (found, wanted) = (header.shape_ref().clone(), wanted.into());
-        return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
+        return Err(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
     }
     if header.dtype() != dtype {
         let (found, wanted) = (header.dtype().clone(), dtype.clone());
-        return Err(Error::from(ErrorKind::DTypeMismatch { found, wanted }).with_help(Remedy::FileDType));
+        return Err(Error::from(Fault::DTypeMismatch { found, wanted }).with_help(Remedy::FileDType));
     }
     Ok(length)
 }
@@ -431,7 +431,7 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// As for [`NpyStackWriter::create`], and [`BadOption`](ErrorKind::BadOption) for other options.
+    /// As for [`NpyStackWriter::create`], and [`BadOption`](crate::error::ErrorKind::BadOption) for other options.
     pub fn create_stack(
         &self,
         folder: impl AsRef<Path>,
@@ -449,13 +449,13 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
-    /// - [`Uncommitted`](ErrorKind::Uncommitted) if there are parts that `info` does not count, and the option is
+    /// - [`Locked`](crate::error::ErrorKind::Locked) while another writer holds the lock of the stack;
+    /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if there are parts that `info` does not count, and the option is
     ///   [`Uncommitted::Refuse`];
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch), [`DTypeMismatch`](ErrorKind::DTypeMismatch),
-    ///   [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if such a part cannot be
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch), [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch),
+    ///   [`Malformed`](crate::error::ErrorKind::Malformed) or another error of the [format](Error::is_format) if such a part cannot be
     ///   recovered;
-    /// - [`BadOption`](ErrorKind::BadOption) for options about new stacks;
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for options about new stacks;
     /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     ///
     /// # Examples
@@ -483,7 +483,7 @@ impl WriteOptions {
         if read_info(&*place, &read)?.is_none() {
             match write_new_info(folder, &infer_info(&*place, 0, &read)?.to_bytes()?, self) {
                 // Another process has written `info` in the meantime.
-                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
+                Err(error) if matches!(error.fault(), Fault::AlreadyExists) => {}
                 written => written.map_err(|error| error.at_path(&folder.join(INFO_FILE)))?,
             }
         }

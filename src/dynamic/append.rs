@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{DynArray, DynView};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::io::{NpyWriter, RowWriter, WritableHeader, refuse_objects};
 use crate::options::{Verb, WriteOptions};
 use crate::transfer::Sink;
@@ -44,8 +44,8 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements of an existing file have another dtype.
-    /// - [`BadOption`](ErrorKind::BadOption) if the dtype has Python objects.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the elements of an existing file have another dtype.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the dtype has Python objects.
     /// - Those of [`append_or_create`](Self::append_or_create).
     pub fn append_or_create_dyn(
         &self,
@@ -69,7 +69,7 @@ impl<W: Write> NpyWriter<DynArray, W> {
     ///
     /// # Errors
     ///
-    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the rows do not have exactly the dtype of the file.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rows do not have exactly the dtype of the file.
     /// - Those of [`push`](NpyWriter::push).
     pub fn push_dyn(&mut self, rows: &DynView<'_>) -> Result<()> {
         self.check_dtype(rows.dtype())?;
@@ -85,7 +85,7 @@ impl<W: Write> NpyWriter<DynArray, W> {
         if dtype == self.dtype() {
             return Ok(());
         }
-        let kind = ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: self.dtype().clone() };
+        let kind = Fault::DTypeMismatch { found: dtype.clone(), wanted: self.dtype().clone() };
         Err(self.row_writer.at_path(Error::from(kind).with_help(Remedy::FileDType)))
     }
 }

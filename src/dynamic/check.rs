@@ -3,7 +3,7 @@
 use super::DynArray;
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{ElementFault, Error, ErrorKind, Result};
+use crate::error::{ElementFault, Error, Fault, Result};
 
 impl DynArray {
     /// Checks that every element is valid: bools are 0 or 1, and text consists of Unicode characters.
@@ -12,7 +12,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement) for the first invalid element, with its number in the order of the file and its field.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) for the first invalid element, with its number in the order of the file and its field.
     ///
     /// # Examples
     ///
@@ -44,7 +44,7 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
     match dtype {
         DType::Scalar(scalar) if scalar.kind() == Kind::Bool => match bytes {
             [0 | 1] => Ok(()),
-            _ => Err(ErrorKind::InvalidElement(ElementFault::Bool {
+            _ => Err(Fault::InvalidElement(ElementFault::Bool {
                 found: bytes.first().copied().unwrap_or_default(),
             })
             .into()),
@@ -55,7 +55,7 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
                 |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
             let mut codes = bytes.chunks_of::<4>().iter().map(code);
             match codes.find(|code| char::from_u32(*code).is_none()) {
-                Some(code) => Err(ErrorKind::InvalidElement(ElementFault::Unicode { code }).into()),
+                Some(code) => Err(Fault::InvalidElement(ElementFault::Unicode { code }).into()),
                 None => Ok(()),
             }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{AlignedBytes, DynArray};
 use crate::dtype::{DType, RecordBuilder, Subarray};
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
@@ -30,13 +30,13 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::ShapeMismatch`] if the columns have different lengths.
-    /// - [`ErrorKind::Objects`] if a column has Python objects.
-    /// - [`ErrorKind::NoSuchAxis`] if a column has no axes.
-    /// - [`ErrorKind::BadOption`] if there are no columns, or a name is empty or repeated.
-    /// - [`ErrorKind::Overflow`] if a record would take 2³¹ bytes or more.
-    /// - [`ErrorKind::Overflow`] if a subarray or the array would be too large.
-    /// - [`ErrorKind::OutOfMemory`] if the array cannot be allocated.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the columns have different lengths.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if a column has Python objects.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if a column has no axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there are no columns, or a name is empty or repeated.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a record would take 2³¹ bytes or more.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a subarray or the array would be too large.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
     pub fn from_columns<'a, N: Into<String>>(
         columns: impl IntoIterator<Item = (N, &'a Self)>,
     ) -> Result<Self> {
@@ -48,7 +48,7 @@ impl DynArray {
             parts.push(column.in_order(Order::C)?);
         }
         let Some(length) = length else {
-            return Err(ErrorKind::BadOption { reason: "at least one column is required".into() }.into());
+            return Err(Fault::BadOption { reason: "at least one column is required".into() }.into());
         };
         let header = Header::new(builder.build()?, Order::C, [length].into())?;
         let mut data = AlignedBytes::new(&header)?;
@@ -88,7 +88,7 @@ impl DynArray {
     pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
         let wanted = shape.into();
         if wanted.len() != Some(self.len() as u64) {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(Fault::ShapeMismatch {
                 found: self.shape().into(),
                 wanted: WantedShape::Exactly(wanted),
             }
@@ -107,15 +107,15 @@ impl DynArray {
     /// The first column sets `length`, the number of records, and the others must match it.
     fn dtype_as_field(&self, length: &mut Option<usize>) -> Result<DType> {
         if self.dtype().has_object() {
-            return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
+            return Err(Fault::Objects { found: self.dtype().clone() }.into());
         }
         let Some((own, within)) = self.shape().split_first() else {
-            return Err(ErrorKind::NoSuchAxis { axis: 0, shape: self.shape().into() }.into());
+            return Err(Fault::NoSuchAxis { axis: 0, shape: self.shape().into() }.into());
         };
         if *length.get_or_insert(*own) != *own {
             let mut wanted = self.shape().to_vec();
             wanted[0] = length.unwrap_or(*own);
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(Fault::ShapeMismatch {
                 found: self.shape().into(),
                 wanted: WantedShape::Exactly(wanted.into()),
             }
@@ -126,7 +126,7 @@ impl DynArray {
         }
         let too_large = || {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
-            Error::from(ErrorKind::Overflow { what })
+            Error::from(Fault::Overflow { what })
         };
         Ok(Subarray::with_merged_axes(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
     }
@@ -135,7 +135,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`](ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    /// [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     ///
     /// # Examples
     ///

@@ -24,8 +24,7 @@ impl DynArray {
     /// # Errors
     ///
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented, or if a text does not fit.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes differs.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
@@ -61,8 +60,7 @@ impl DynArray {
     /// # Errors
     ///
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented, or if a text does not fit.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, and the dtypes differ in
     ///   more than byte order.
     /// - A [format error](crate::Error::is_format) if an element is invalid.

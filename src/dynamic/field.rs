@@ -9,7 +9,7 @@ use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath};
 use crate::elements::cast::{self, StridedLayout};
 use crate::elements::{ViewElement, ViewMutElement, mismatch, view_token};
-use crate::error::{CopyReason, Error, ErrorKind, Result};
+use crate::error::{CopyReason, Error, Fault, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -24,7 +24,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) if there is no such field,
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the field would have more than 64 axes.
@@ -71,7 +71,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) if there is no such field,
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
@@ -115,7 +115,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) if there is no such field,
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
@@ -154,7 +154,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) if there is no such field,
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.
@@ -205,10 +205,10 @@ fn error_locator(array: &Header, column: Header, path: &FieldPath<'_>) -> impl F
 /// Returns whether a copy would succeed where the view failed because of byte order, layout or alignment.
 fn needs_copy(error: &Error) -> bool {
     matches!(
-        error.kind(),
-        ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })
-            | ErrorKind::NeedsCopy(CopyReason::Layout { .. })
-            | ErrorKind::NeedsCopy(CopyReason::Misaligned { .. })
+        error.fault(),
+        Fault::NeedsCopy(CopyReason::ByteOrder { .. })
+            | Fault::NeedsCopy(CopyReason::Layout { .. })
+            | Fault::NeedsCopy(CopyReason::Misaligned { .. })
     )
 }
 
@@ -247,8 +247,8 @@ impl<'a> FieldLayout<'a> {
         let path = path.to_string();
         Err(match found.len() {
             1 => return Ok(found.remove(0)),
-            0 => ErrorKind::NoSuchField { field: path, available: first_field_names(array.dtype()) },
-            _ => ErrorKind::BadOption {
+            0 => Fault::NoSuchField { field: path, available: first_field_names(array.dtype()) },
+            _ => Fault::BadOption {
                 reason: format!("'{}' could be several of the fields", path.escape_debug()),
             },
         }

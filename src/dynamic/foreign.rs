@@ -14,7 +14,7 @@ use crate::dtype::{ByteOrder, Casting, DType};
 use crate::elements::{
     Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw_words,
 };
-use crate::error::{ErrorKind, Result, WantedShape};
+use crate::error::{Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{NpyReader, Payload, PayloadRef};
 use crate::options::WriteOptions;
@@ -55,11 +55,11 @@ impl<'a> DynView<'a> {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if there is not one stride for each axis.
-    /// - [`OutOfBounds`](ErrorKind::OutOfBounds) if an element is not within the bytes.
-    /// - [`Objects`](ErrorKind::Objects) if the dtype has Python objects, whose elements are pointers.
-    /// - [`Limit`](ErrorKind::Limit) if there are more than 64 axes.
-    /// - [`Overflow`](ErrorKind::Overflow) if the array is larger than this machine can address.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if there is not one stride for each axis.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an element is not within the bytes.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the dtype has Python objects, whose elements are pointers.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the array is larger than this machine can address.
     pub fn new(
         bytes: &'a [u8],
         first: usize,
@@ -70,7 +70,7 @@ impl<'a> DynView<'a> {
         let header = Header::new(dtype, Order::C, shape.into())?;
         let dims = header.shape();
         if strides.len() != dims.len() {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(Fault::ShapeMismatch {
                 found: dims.into(),
                 wanted: WantedShape::Axes(strides.len()),
             }
@@ -95,7 +95,7 @@ impl<'a> DynView<'a> {
         let within = usize::try_from(low).ok().zip(usize::try_from(end).ok());
         let Some(bytes) = within.and_then(|(low, end)| bytes.get(low..end)) else {
             let index = if low < 0 { low } else { end.saturating_sub(1) };
-            return Err(ErrorKind::OutOfBounds { index, length: bytes.len() as u64, axis: None }.into());
+            return Err(Fault::OutOfBounds { index, length: bytes.len() as u64, axis: None }.into());
         };
         Ok(Self { bytes, header: with_order_of_strides(header, &strides)?, strides })
     }
@@ -114,7 +114,7 @@ impl<'a> DynView<'a> {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`](ErrorKind::OutOfMemory) if the copy cannot be allocated.
+    /// [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     pub fn to_array(&self) -> Result<DynArray> {
         let mut bytes = Vec::new();
         crate::limits::reserve(&mut bytes, self.byte_len())?;
@@ -227,7 +227,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if there are more or fewer bytes than the elements have.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if there are more or fewer bytes than the elements have.
     /// - Those of [`ViewNpyExt::view_npy`](crate::ViewNpyExt::view_npy), if the elements cannot be viewed as this type.
     ///
     /// # Examples
@@ -251,7 +251,7 @@ fn check_len(header: &Header, into: &[u8]) -> Result<()> {
     let len = usize::try_from(header.declared_payload_len()?).unwrap_or(usize::MAX);
     if len != into.len() {
         let (found, wanted) = (Shape::from([into.len()]), Shape::from([len]));
-        return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
+        return Err(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
     }
     Ok(())
 }
@@ -288,8 +288,8 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
-    /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
     /// - Those of [`read`](NpyReader::read).
     ///
     /// # Examples
@@ -314,7 +314,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the memory has another size.
     /// - Those of [`read`](NpyFile::read).
     pub fn read_into_bytes(&self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
         let all = vec![FULL_AXIS; self.shape().len()];
@@ -327,7 +327,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size than the elements of the slice.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the memory has another size than the elements of the slice.
     /// - Those of [`slice`](NpyFile::slice).
     ///
     /// # Examples

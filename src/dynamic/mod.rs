@@ -39,7 +39,7 @@ use crate::elements::{
     ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_axes_of, mismatch,
     read_plan_for,
 };
-use crate::error::{Error, ErrorKind, Result, Returned};
+use crate::error::{Error, Fault, Result, Returned};
 use crate::header::Header;
 use crate::io::{NpyReader, PayloadRef, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
@@ -116,9 +116,9 @@ impl DynArray {
     /// # Errors
     ///
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy does not have the dtype.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit the field of a struct.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if a text is longer than NumPy allows.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy does not have the dtype, or if a text does not fit the field
+    ///   of a struct.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a text is longer than NumPy allows.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if a struct or inner array contains Python objects.
     ///
     /// # Examples
@@ -162,7 +162,7 @@ impl DynArray {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the number of bytes does not match the dtype
     ///   and shape, or the dtype has Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the number of elements or bytes overflows.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the number of elements or bytes overflows.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, order: Order, bytes: &[u8]) -> Result<Self> {
         let header = Header::new(dtype, order, shape.into())?;
@@ -170,7 +170,7 @@ impl DynArray {
             let (shape, dtype) = (header.shape_ref(), header.dtype());
             let reason =
                 format!("{} bytes do not fit an array of shape {shape} and dtype {dtype}", bytes.len());
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         Self::from_header_and_bytes(header, bytes)
     }

@@ -1,7 +1,7 @@
 //! [`with_numbers!`](crate::with_numbers): generic code over the numbers in an array.
 
 use super::DynArray;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Fault};
 
 /// Runs code with the elements of a [`DynArray`], for any integer or float type.
 ///
@@ -52,6 +52,6 @@ impl DynArray {
     #[doc(hidden)]
     pub fn __no_number(&self) -> Error {
         let reason = format!("expected integers, or floats of 32 or 64 bits, found {}", self.dtype());
-        ErrorKind::NotConvertible { reason }.into()
+        Fault::NotConvertible { reason }.into()
     }
 }

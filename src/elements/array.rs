@@ -12,7 +12,7 @@ use super::{
     WritePlan, mismatch,
 };
 use crate::dtype::{DType, Subarray};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Shape;
 
@@ -71,11 +71,11 @@ impl<T: ViewMutElement + 'static, const N: usize> ViewMutElement for [T; N] {
 fn subarray(row: DType, count: usize) -> Result<DType> {
     if row.has_object() {
         let reason = "Python objects cannot be elements of an inner array".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     match Subarray::with_merged_axes(row, Shape::from([count])) {
         Some(subarray) => Ok(subarray.into()),
-        None => Err(ErrorKind::Overflow { what: format!("a subarray of {count} elements") }.into()),
+        None => Err(Fault::Overflow { what: format!("a subarray of {count} elements") }.into()),
     }
 }
 
@@ -100,8 +100,8 @@ fn wrong_rows<T: ReadableElement>(
     let row = row.unwrap_or_else(|| found.clone());
     // Ask `T` which dtype it would accept, so that the error states the dtype of the entire array.
     let wanted = match T::read_plan(&row, options) {
-        Err(error) => match error.kind() {
-            ErrorKind::DTypeMismatch { wanted, .. } => wanted.clone(),
+        Err(error) => match error.fault() {
+            Fault::DTypeMismatch { wanted, .. } => wanted.clone(),
             _ => return error,
         },
         Ok(_) => row,

@@ -7,7 +7,7 @@ use half::bf16;
 use super::cast::{Bitwise, BitwiseOut};
 use super::{ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Narrow};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Whether this machine's byte order differs from that of the bytes, which are little-endian.
@@ -35,7 +35,7 @@ impl WritableElement for bf16 {
         // default, which is native order.
         if options.get_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
             let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         Ok(dtype())
     }

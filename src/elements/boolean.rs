@@ -3,7 +3,7 @@
 use super::cast::{Bitwise, BitwiseOut};
 use super::{ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{ElementFault, ErrorKind, Result};
+use crate::error::{ElementFault, Fault, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// The Rust type for bools, for messages.
@@ -24,7 +24,7 @@ impl ReadableElement for bool {
     fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         let token = Bitwise::checked(|item| {
             let found = item.first().copied().unwrap_or_default();
-            ErrorKind::InvalidElement(ElementFault::Bool { found })
+            Fault::InvalidElement(ElementFault::Bool { found })
         });
         match found.as_scalar() {
             Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(token)),

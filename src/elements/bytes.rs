@@ -8,7 +8,7 @@ use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
@@ -89,18 +89,18 @@ impl<const N: usize> AsRef<[u8]> for Bytes<N> {
     }
 }
 
-/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if there are more than `N` bytes.
+/// Fails with [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if there are more than `N` bytes.
 impl<const N: usize> TryFrom<&[u8]> for Bytes<N> {
     type Error = Error;
 
     fn try_from(bytes: &[u8]) -> Result<Self> {
         let (length, width) = (bytes.len() as u64, N as u64);
-        let too_long = || Error::from(ErrorKind::TextTooLong { length, width }).with_help(Remedy::WidenField);
+        let too_long = || Error::from(Fault::TextTooLong { length, width }).with_help(Remedy::WidenField);
         Self::new(bytes).ok_or_else(too_long)
     }
 }
 
-/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if the text has more than `N` bytes in UTF-8.
+/// Fails with [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the text has more than `N` bytes in UTF-8.
 impl<const N: usize> TryFrom<&str> for Bytes<N> {
     type Error = Error;
 
@@ -204,7 +204,7 @@ impl WritableElement for Vec<u8> {
 fn dtype_of_width(width: usize) -> Result<DType> {
     match Scalar::new(Kind::Bytes, width, ByteOrder::NATIVE) {
         Some(scalar) => Ok(scalar.into()),
-        None => Err(ErrorKind::Overflow { what: format!("a string of {width} bytes") }.into()),
+        None => Err(Fault::Overflow { what: format!("a string of {width} bytes") }.into()),
     }
 }
 
@@ -218,11 +218,8 @@ pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &Writ
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
     match (longest, options.get_text_width()) {
         (Some((index, length)), Some(width)) if length > width => {
-            Err(crate::error::Error::from(ErrorKind::TextTooLong {
-                length: length as u64,
-                width: width as u64,
-            })
-            .at_element(index))
+            Err(crate::error::Error::from(Fault::TextTooLong { length: length as u64, width: width as u64 })
+                .at_element(index))
         }
         (_, Some(width)) => Ok(width),
         (longest, None) => Ok(longest.map_or(1, |(_, length)| length.max(1))),
@@ -236,7 +233,7 @@ impl ItemEncoder<Vec<u8>> for PaddedEncoder {
         // As for text, the width is that of what was looked at before.
         let (length, width) = (item.len() as u64, into.len() as u64);
         if length > width {
-            return Err(ErrorKind::TextTooLong { length, width }.into());
+            return Err(Fault::TextTooLong { length, width }.into());
         }
         write_padded(item, into);
         Ok(())

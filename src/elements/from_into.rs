@@ -9,7 +9,7 @@ use super::{
     WritePlan, read_plan_for,
 };
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -42,9 +42,9 @@ where
 ///
 /// # Errors
 ///
-/// [`NotConvertible`](ErrorKind::NotConvertible) if the conversion has failed.
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the conversion has failed.
 pub fn converted<S, E: fmt::Display>(made: Result<S, E>) -> Result<S> {
-    made.map_err(|error| ErrorKind::NotConvertible { reason: error.to_string() }.into())
+    made.map_err(|error| Fault::NotConvertible { reason: error.to_string() }.into())
 }
 
 /// Returns the dtype to write elements as, each of which becomes one of type `T`.

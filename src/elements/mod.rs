@@ -56,7 +56,7 @@ pub(crate) use void::hex;
 pub use wrapped::*;
 
 use crate::dtype::{DType, Kind, TimeStep};
-use crate::error::{CopyReason, Error, ErrorKind, Remedy, Result};
+use crate::error::{CopyReason, Error, Fault, Remedy, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use bytemuck::Pod;
@@ -196,7 +196,7 @@ pub trait ViewElement: ReadableElement {}
 ///
 /// It is implemented for the same types as [`ViewElement`]. Viewing a derived struct with padding mutably is a
 /// compile error: changing it in place would write uninitialized bytes into the file. For a type that implements
-/// the trait by hand, it fails with [`ErrorKind::NeedsCopy`]: the trait is safe to implement, since padding is
+/// the trait by hand, it fails with [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy): the trait is safe to implement, since padding is
 /// known from how the elements are read.
 ///
 /// ```
@@ -335,8 +335,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Overflow`]: a record, or an array `[T; N]`, would take 2³¹ bytes or more.
-    /// - [`ErrorKind::BadOption`]: a field of a record, or the `T` of an array, is a Python object; or a text in a record has no
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed): a record, or an array `[T; N]`, would take 2³¹ bytes or more.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption): a field of a record, or the `T` of an array, is a Python object; or a text in a record has no
     ///   width (`#[record(len = …)]`).
     pub fn of<T: WritableElement>() -> Result<Self> {
         T::dtype_for(&mut std::iter::empty(), &WriteOptions::new())
@@ -350,7 +350,7 @@ impl DType {
 ///
 /// # Errors
 ///
-/// Those of the element type, and [`ErrorKind::NeedsCopy`] for such a plan.
+/// Those of the element type, and [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) for such a plan.
 pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
     let plan = A::read_plan(dtype, options)?;
     let (item, own) = (dtype.item_size(), size_of::<A>());
@@ -361,7 +361,7 @@ pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOpt
     };
     match is_of_these {
         true => Ok(plan),
-        false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into()),
+        false => Err(Fault::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into()),
     }
 }
 
@@ -369,11 +369,9 @@ pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOpt
 pub(crate) fn view_token<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
     match read_plan_for(dtype, options).map_err(Error::without_conversion_help)? {
         ReadPlan::Bitwise(bitwise) if !bitwise.needs_swap() => Ok(bitwise),
-        ReadPlan::Bitwise(_) => {
-            Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())
-        }
+        ReadPlan::Bitwise(_) => Err(Fault::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into()),
         ReadPlan::Converted(..) | ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
-            Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
+            Err(Fault::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
         }
     }
 }
@@ -413,7 +411,7 @@ fn unit_type(step: TimeStep) -> String {
 /// `can_convert` says whether a casting option would help.
 pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error {
     if found.has_object() {
-        return ErrorKind::Objects { found: found.clone() }.into();
+        return Fault::Objects { found: found.clone() }.into();
     }
     let help = match (found, rust_type(found)) {
         (DType::Subarray(_), Some(rust_type)) => Remedy::ReadAs { rust_type, can_convert: false },
@@ -421,7 +419,7 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
         (DType::Record(_), _) => Remedy::ReadRecords,
         _ => Remedy::ReadDynamic,
     };
-    Error::from(ErrorKind::DTypeMismatch { found: found.clone(), wanted }).with_help(help)
+    Error::from(Fault::DTypeMismatch { found: found.clone(), wanted }).with_help(help)
 }
 
 /// Returns the plan for writing units of `SIZE` bytes without interpreting them.

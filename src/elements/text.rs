@@ -11,7 +11,7 @@ use super::swap::swap_units;
 use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{ElementFault, Error, ErrorKind, Remedy, Result};
+use crate::error::{ElementFault, Error, Fault, Remedy, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
@@ -60,7 +60,7 @@ impl<const N: usize> Chars<N> {
     ///
     /// # Errors
     ///
-    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement) if a code point is a surrogate or beyond U+10FFFF.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a code point is a surrogate or beyond U+10FFFF.
     ///
     /// # Examples
     ///
@@ -99,12 +99,12 @@ impl<const N: usize> fmt::Display for Chars<N> {
     }
 }
 
-/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if the text has more than `N` characters.
+/// Fails with [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the text has more than `N` characters.
 impl<const N: usize> TryFrom<&str> for Chars<N> {
     type Error = Error;
 
     fn try_from(text: &str) -> Result<Self> {
-        let too_long = || ErrorKind::TextTooLong { length: text.chars().count() as u64, width: N as u64 };
+        let too_long = || Fault::TextTooLong { length: text.chars().count() as u64, width: N as u64 };
         Self::new(text).ok_or_else(|| Error::from(too_long()).with_help(Remedy::WidenField))
     }
 }
@@ -120,8 +120,7 @@ impl<const N: usize> FromStr for Chars<N> {
 pub(super) fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
     codes
         .map(|code| {
-            char::from_u32(code)
-                .ok_or_else(|| ErrorKind::InvalidElement(ElementFault::Unicode { code }).into())
+            char::from_u32(code).ok_or_else(|| Fault::InvalidElement(ElementFault::Unicode { code }).into())
         })
         .collect()
 }
@@ -225,7 +224,7 @@ impl ItemDecoder<String> for Utf8Decoder {
 pub(super) fn trimmed_utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(without_trailing_nuls(item));
     text.map_err(|error| {
-        Error::from(ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: error.valid_up_to() as u64 }))
+        Error::from(Fault::InvalidElement(ElementFault::Utf8 { valid_up_to: error.valid_up_to() as u64 }))
     })
 }
 
@@ -261,7 +260,7 @@ impl WritableElement for String {
 fn dtype_of_width(width: usize, order: ByteOrder) -> Result<DType> {
     match width.checked_mul(4).and_then(|size| Scalar::new(Kind::Text, size, order)) {
         Some(scalar) => Ok(scalar.into()),
-        None => Err(ErrorKind::Overflow { what: format!("a text of {width} characters") }.into()),
+        None => Err(Fault::Overflow { what: format!("a text of {width} characters") }.into()),
     }
 }
 
@@ -276,7 +275,7 @@ impl ItemEncoder<String> for CodePointEncoder {
             // The width suffices for what was looked at before; a conversion of someone else may give another text now.
             false => {
                 let (length, width) = (item.chars().count() as u64, into.len() as u64 / 4);
-                Err(ErrorKind::TextTooLong { length, width }.into())
+                Err(Fault::TextTooLong { length, width }.into())
             }
         }
     }

@@ -8,7 +8,7 @@ use bytemuck::CheckedBitPattern;
 
 use super::swap::{swap_column, swap_unit_of, swap_units};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// The transformation to apply to the bytes of each element.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ enum TransformKind {
 /// Returns the index of the first invalid item.
 pub(super) type FindInvalidFn = fn(&[u8]) -> Option<usize>;
 /// Returns the error that explains why the bytes of an item are invalid.
-pub(super) type ExplainFn = fn(&[u8]) -> ErrorKind;
+pub(super) type ExplainFn = fn(&[u8]) -> Fault;
 
 /// The transformation of one field of a record, which consists of one or more consecutive elements.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{FileKind, LimitKind};
+use super::FileKind;
 use crate::dtype::Casting;
 
 /// What to do about an error; see [`Error::help`](crate::Error::help).
@@ -134,7 +134,12 @@ pub(crate) enum Remedy {
     /// Add the field to the struct, or ignore fields that the struct does not have.
     IgnoreExtraFields,
     /// Raise a limit.
-    RaiseLimit(LimitKind),
+    RaiseLimit {
+        /// The id.
+        id: &'static str,
+        /// The method that raises it.
+        method: &'static str,
+    },
     /// Replace the existing file.
     Replace,
     /// Overwrite the file in place; a crash can then leave it partially written.
@@ -201,6 +206,7 @@ impl Remedy {
             Self::PickleProtocol { .. } => "pickle-protocol",
             Self::Version { .. } => "version",
             Self::IgnoreRaFlags => "ignore-ra-flags",
+            Self::AllowTrailing { may_recover: true } => "recover-trailing",
             Self::AllowTrailing { .. } => "allow-trailing",
             Self::RecoverRows => "recover-rows",
             Self::RecoverParts => "recover-parts",
@@ -208,7 +214,7 @@ impl Remedy {
             Self::KeepTrailing => "keep-trailing",
             Self::RenameField => "rename-field",
             Self::IgnoreExtraFields => "ignore-extra-fields",
-            Self::RaiseLimit(..) => "raise-limit",
+            Self::RaiseLimit { id, .. } => id,
             Self::Replace => "replace",
             Self::InPlace => "in-place",
             Self::TextWidth => "text-width",
@@ -299,10 +305,7 @@ impl fmt::Display for Remedy {
             Self::IgnoreExtraFields => {
                 "add the field to the struct, or ignore it with ReadOptions::ignore_extra_fields"
             }
-            Self::RaiseLimit(kind) => match kind.limits_method() {
-                Some(method) => return write!(f, "raise the limit with {method}"),
-                None => "the limit cannot be raised",
-            },
+            Self::RaiseLimit { method, .. } => return write!(f, "raise the limit with {method}"),
             Self::Replace => "use a function that replaces the file, such as write_npy",
             Self::InPlace => {
                 "overwrite the file with WriteOptions::in_place; a crash can then leave it partially written"

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{CopyReason, ElementFault, ErrorKind, FileKind, FilePart, FileSection, LimitKind, WantedShape};
+use super::{CopyReason, ElementFault, Fault, FileKind, FilePart, FileSection, LimitKind, WantedShape};
 use crate::dtype::{DType, Field, Record};
 use crate::shape::Shape;
 
 /// Describes what was found, what was expected, and where. Remedies are in [`help`](crate::Error::help).
-impl fmt::Display for ErrorKind {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
@@ -61,13 +61,10 @@ impl fmt::Display for ErrorKind {
                 "the header needs format version {}.{}, requested was {}.{}",
                 needed.0, needed.1, wanted.0, wanted.1
             ),
-            Self::AlreadyExists => f.write_str("the file already exists"),
             Self::CannotReplace { reason } => write!(f, "the file cannot be replaced atomically: {reason}"),
             Self::TextTooLong { length, width } => write!(f, "text of length {length} exceeds the width of {width}"),
             Self::WrongCount { found, wanted } => write!(f, "expected {}, found {found}", Count(*wanted, "element")),
-            Self::Cancelled => f.write_str("cancelled"),
             Self::NotLoaded { missing } => fmt_not_loaded(f, missing),
-            Self::Locked => f.write_str("locked by another writer"),
             Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
             Self::OutOfBounds { index, length, axis: Some(axis) } => {
                 write!(f, "index {index} is out of bounds for axis {axis} of length {length}")
@@ -76,11 +73,13 @@ impl fmt::Display for ErrorKind {
                 write!(f, "index {index} is out of bounds for length {length}")
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
+            Self::AlreadyExists | Self::Locked | Self::Cancelled => self.kind().fmt(f),
             Self::NotConvertible { reason }
             | Self::BadSource { reason }
             | Self::OutOfTurn { reason }
             | Self::NotRegularFile { reason }
             | Self::BadOption { reason } => f.write_str(reason),
+            Self::Other { text, .. } => f.write_str(text),
         }
     }
 }
@@ -125,7 +124,6 @@ fn malformed_part(part: &FilePart) -> &'static str {
         FilePart::Archive => "malformed archive",
         FilePart::Content => "malformed compressed content",
         FilePart::Checksum => "checksum mismatch",
-        FilePart::Matrix => "malformed sparse matrix",
     }
 }
 
@@ -140,7 +138,6 @@ fn unsupported_part(part: &FilePart) -> &'static str {
         FilePart::Stack => "unsupported stack: ",
         FilePart::Archive => "unsupported archive: ",
         FilePart::Content | FilePart::Checksum => "unsupported content: ",
-        FilePart::Matrix => "unsupported sparse matrix: ",
     }
 }
 

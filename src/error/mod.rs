@@ -1,6 +1,6 @@
 //! The error type of the crate: what went wrong, and where.
 //!
-//! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface and carries what was
+//! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface; its text says what was
 //! found and what was expected. The location (file, member, element, field) is added as the error propagates.
 //!
 //! # Errors of reading
@@ -15,6 +15,7 @@
 
 mod constructors;
 mod escape;
+mod fault;
 mod file_kind;
 mod help;
 mod kind;
@@ -24,9 +25,10 @@ mod samples;
 pub(crate) mod value;
 
 pub use escape::{escape_invisible, is_invisible};
+pub(crate) use fault::{CopyReason, ElementFault, Fault, FilePart, FileSection, LimitKind, WantedShape};
 pub(crate) use file_kind::FileKind;
 pub use help::Help;
 pub(crate) use help::Remedy;
-pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
+pub use kind::ErrorKind;
 pub use value::Returned;
 pub(crate) use value::{Error, Result};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use super::kind::{self, LimitKind};
-use super::{ErrorKind, Help, Remedy};
+use super::fault::{self, LimitKind};
+use super::{ErrorKind, Fault, Help, Remedy};
 use crate::shape::{Order, Shape};
 
 /// A `Result` whose error is [`Error`] by default.
@@ -85,7 +85,7 @@ impl<T> std::error::Error for Returned<T> {
 ///
 /// let error = Array1::<f64>::read_npy(&b"not an array"[..]).unwrap_err();
 /// assert!(error.is_format());
-/// assert!(matches!(error.kind(), ErrorKind::BadMagic { .. }));
+/// assert_eq!(error.kind(), ErrorKind::BadMagic);
 ///
 /// let error = Array1::<i8>::read_npy(&b"\x93NUMPY\x01\0\x37\0{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}"[..]).unwrap_err();
 /// assert_eq!(format!("{error:?}"), "expected elements of '|i1', found '<f4'\n  help: read it as f32, or convert it with ReadOptions::casting");
@@ -94,7 +94,7 @@ impl<T> std::error::Error for Returned<T> {
 pub struct Error(Box<ErrorData>);
 
 struct ErrorData {
-    kind: ErrorKind,
+    fault: Fault,
     path: Option<PathBuf>,
     member: Option<String>,
     element: Option<usize>,
@@ -106,42 +106,74 @@ struct ErrorData {
 }
 
 impl Error {
-    /// Returns what went wrong, with what was found and what was expected.
+    /// Creates an error, for what is built on this library: sources of bytes, stores, and formats of others.
+    ///
+    /// The text says what was found and what was expected, without the place, which [`at_path`](Self::at_path) and its siblings add.
     ///
     /// ```
-    /// # use ndarray::Array1;
-    /// # use ndarray_io::error::{ErrorKind, FilePart};
-    /// # use ndarray_io::ReadNpyExt;
-    /// let error = Array1::<f64>::read_npy(&b"\x93NUMPY\x09\x00"[..]).unwrap_err();
-    /// assert!(matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Version, .. }));
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    ///
+    /// let error = Error::new(ErrorKind::BadSource, "the server ignores ranges").at_path("s3://bucket/a.npy");
+    /// assert!(error.is_io());
+    /// assert_eq!(error.to_string(), "s3://bucket/a.npy: the server ignores ranges");
     /// ```
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0.kind
+    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Fault::Other { kind, text: text.into() }.into()
     }
 
-    /// Returns what went wrong, without the location.
+    /// Returns what a program can act upon.
     ///
     /// ```
     /// use ndarray_io::error::ErrorKind;
     ///
     /// let error = ndarray_io::read_npy::<_, ndarray::Array1<f64>>("/no/such/file").unwrap_err();
-    /// let ErrorKind::Io(error) = error.into_kind() else { panic!() };
-    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// assert_eq!(error.kind(), ErrorKind::Io);
     /// ```
-    pub fn into_kind(self) -> ErrorKind {
-        self.0.kind
+    pub fn kind(&self) -> ErrorKind {
+        self.fault().kind()
     }
 
-    /// Returns the code of the operating system, if this is an I/O error that has one.
+    /// Returns the text without the place and without the remedy: for readers who need not know the path.
+    ///
+    /// ```
+    /// let error = ndarray_io::Error::from(ndarray_io::error::ErrorKind::Locked).at_path("/home/me/a.npy");
+    /// assert_eq!(error.message(), "locked by another writer");
+    /// ```
+    pub fn message(&self) -> String {
+        self.fault().to_string()
+    }
+
+    pub(crate) fn fault(&self) -> &Fault {
+        &self.0.fault
+    }
+
+    /// Returns the error of the system, if this is one.
     ///
     /// ```
     /// let error = ndarray_io::read_npy::<_, ndarray::Array1<f64>>("/no/such/file").unwrap_err();
-    /// assert!(error.raw_os_error().is_some());
+    /// assert_eq!(error.as_io().unwrap().kind(), std::io::ErrorKind::NotFound);
     /// ```
-    pub fn raw_os_error(&self) -> Option<i32> {
-        match self.kind() {
-            ErrorKind::Io(error) => error.raw_os_error(),
+    pub fn as_io(&self) -> Option<&io::Error> {
+        match self.fault() {
+            Fault::Io(error) => Some(error),
             _ => None,
+        }
+    }
+
+    /// Returns the ranges of the source that have to be loaded, if this is [`NotLoaded`](ErrorKind::NotLoaded).
+    ///
+    /// Sources return this error where someone else does the I/O: the read fails, the caller fetches the bytes, and repeats it. Iterators
+    /// are begun again.
+    ///
+    /// ```
+    /// let error = ndarray_io::Error::not_loaded(vec![0..128]);
+    /// assert_eq!(error.missing_ranges(), [0..128]);
+    /// ```
+    pub fn missing_ranges(&self) -> &[std::ops::Range<u64>] {
+        match self.fault() {
+            Fault::NotLoaded { missing } => missing,
+            _ => &[],
         }
     }
 
@@ -238,7 +270,7 @@ impl Error {
     /// assert!(ndarray_io::read_npy::<_, Array1<f64>>("no/such/file.npy").unwrap_err().is_io());
     /// ```
     pub fn is_io(&self) -> bool {
-        self.kind().class() == kind::Class::Io
+        self.kind().class() == fault::Class::Io
     }
 
     /// Returns whether the file is malformed, truncated, or uses a feature that is not supported.
@@ -249,7 +281,7 @@ impl Error {
     /// assert!(Array1::<f64>::read_npy(&b""[..]).unwrap_err().is_format());
     /// ```
     pub fn is_format(&self) -> bool {
-        self.kind().class() == kind::Class::Format
+        self.kind().class() == fault::Class::Format
     }
 
     /// Returns whether valid data does not match the Rust type, the target, or the format to be written.
@@ -267,7 +299,7 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_mismatch(&self) -> bool {
-        self.kind().class() == kind::Class::Mismatch
+        self.kind().class() == fault::Class::Mismatch
     }
 
     /// Returns whether the elements or fields of the file have another type than the caller wants: another type can be tried.
@@ -283,18 +315,12 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_dtype_mismatch(&self) -> bool {
-        matches!(
-            self.kind(),
-            ErrorKind::DTypeMismatch { .. }
-                | ErrorKind::Objects { .. }
-                | ErrorKind::MissingField { .. }
-                | ErrorKind::ExtraField { .. }
-        )
+        matches!(self.kind(), ErrorKind::DTypeMismatch | ErrorKind::Objects)
     }
 
     /// Returns whether the array has another shape, or another number of axes, than the caller wants.
     pub fn is_shape_mismatch(&self) -> bool {
-        matches!(self.kind(), ErrorKind::ShapeMismatch { .. })
+        self.kind() == ErrorKind::ShapeMismatch
     }
 
     /// Returns whether a request asks for what there is not: a part, an axis, a field or a member. A server answers it with an error of the
@@ -312,12 +338,7 @@ impl Error {
     pub fn is_client_fault(&self) -> bool {
         matches!(
             self.kind(),
-            ErrorKind::OutOfBounds { .. }
-                | ErrorKind::NoSuchAxis { .. }
-                | ErrorKind::NoSuchField { .. }
-                | ErrorKind::NoSuchMember { .. }
-                | ErrorKind::AmbiguousName { .. }
-                | ErrorKind::Encrypted { .. }
+            ErrorKind::OutOfBounds | ErrorKind::NoSuchName | ErrorKind::AmbiguousName | ErrorKind::Encrypted
         )
     }
 
@@ -331,11 +352,11 @@ impl Error {
     /// let options = ReadOptions::new().limits(Limits::default().payload(8));
     /// let error = options.read_from::<Array1<f64>>(&file[..]).unwrap_err();
     /// assert!(error.is_limit());
-    /// assert_eq!(error.help().unwrap().id(), "raise-limit");
+    /// assert_eq!(error.help().unwrap().id(), "raise-payload-limit");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_limit(&self) -> bool {
-        self.kind().class() == kind::Class::Limit
+        self.kind().class() == fault::Class::Limit
     }
 
     /// Returns whether the call is at fault, not the file.
@@ -352,19 +373,19 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_usage(&self) -> bool {
-        self.kind().class() == kind::Class::Usage
+        self.kind().class() == fault::Class::Usage
     }
 
-    /// Returns whether the file or the archive member does not exist.
+    /// Returns whether the file, the archive member or the field does not exist.
     ///
     /// ```
     /// # use ndarray::Array1;
     /// assert!(ndarray_io::read_npy::<_, Array1<f64>>("no/such/file.npy").unwrap_err().is_not_found());
     /// ```
     pub fn is_not_found(&self) -> bool {
-        match self.kind() {
-            ErrorKind::Io(error) => error.kind() == io::ErrorKind::NotFound,
-            kind => kind.class() == kind::Class::NotFound,
+        match self.as_io() {
+            Some(error) => error.kind() == io::ErrorKind::NotFound,
+            None => self.kind().class() == fault::Class::NotFound,
         }
     }
 
@@ -378,7 +399,7 @@ impl Error {
     /// assert!(ndarray_io::WriteOptions::new().create_new(true).write_npy(file.path(), &ndarray::arr0(1u8)).unwrap_err().is_conflict());
     /// ```
     pub fn is_conflict(&self) -> bool {
-        self.kind().class() == kind::Class::Conflict
+        self.kind().class() == fault::Class::Conflict
     }
 
     /// Returns whether the progress callback cancelled the operation.
@@ -396,7 +417,7 @@ impl Error {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        self.kind().class() == kind::Class::Cancelled
+        self.kind().class() == fault::Class::Cancelled
     }
 
     /// Returns what to do about the error, as a text in terms of this library, if there is something. A front end recognizes it by its
@@ -418,17 +439,17 @@ impl Error {
 
     pub(super) fn remedy(&self) -> Option<Remedy> {
         // The type of a struct's field determines its width: `WriteOptions::text_width` has no effect on it.
-        if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
+        if matches!(self.fault(), Fault::TextTooLong { .. }) && self.field().is_some() {
             return Some(Remedy::WidenField);
         }
         /// Windows has no such names.
         const ERROR_INVALID_NAME: i32 = 123;
-        let is_missing = matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound
+        let is_missing = matches!(self.fault(), Fault::Io(error) if error.kind() == io::ErrorKind::NotFound
             || cfg!(windows) && error.raw_os_error() == Some(ERROR_INVALID_NAME));
         if is_missing && self.path().is_some_and(|path| path.to_string_lossy().contains("://")) {
             return Some(Remedy::OpenUrl);
         }
-        self.0.help.clone().or_else(|| self.kind().help())
+        self.0.help.clone().or_else(|| self.fault().help())
     }
 
     pub(crate) fn with_help(mut self, help: Remedy) -> Self {
@@ -483,8 +504,8 @@ impl Error {
     /// ```
     #[must_use]
     pub fn while_writing(mut self) -> Self {
-        let ErrorData { kind, path, .. } = &*self.0;
-        self.0.is_write_error |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
+        let ErrorData { fault, path, .. } = &*self.0;
+        self.0.is_write_error |= matches!(fault, Fault::Io(_)) && path.is_none();
         self
     }
 
@@ -558,10 +579,22 @@ impl Error {
     }
 }
 
+/// An error of which nothing more is to say than its kind, as with [`std::io::ErrorKind`].
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::AlreadyExists => Fault::AlreadyExists.into(),
+            ErrorKind::Locked => Fault::Locked.into(),
+            ErrorKind::Cancelled => Fault::Cancelled.into(),
+            kind => Self::new(kind, kind.to_string()),
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
         Self(Box::new(ErrorData {
-            kind,
+            fault,
             path: None,
             member: None,
             element: None,
@@ -577,14 +610,14 @@ impl From<crate::dtype::RecordError> for Error {
     fn from(error: crate::dtype::RecordError) -> Self {
         use crate::dtype::{MAX_NESTING, RecordError};
         let limit = MAX_NESTING as u64;
-        let kind = match &error {
-            RecordError::TooLarge => ErrorKind::Overflow { what: "a record of 2³¹ bytes or more".into() },
+        let fault = match &error {
+            RecordError::TooLarge => Fault::Overflow { what: "a record of 2³¹ bytes or more".into() },
             RecordError::TooDeep => {
-                ErrorKind::Limit { limit_kind: LimitKind::RecordNesting, found: limit + 1, limit }
+                Fault::Limit { limit_kind: LimitKind::RecordNesting, found: limit + 1, limit }
             }
-            _ => ErrorKind::BadOption { reason: error.to_string() },
+            _ => Fault::BadOption { reason: error.to_string() },
         };
-        kind.into()
+        fault.into()
     }
 }
 
@@ -600,7 +633,7 @@ impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast() {
             Ok(own) => own,
-            Err(error) => ErrorKind::Io(error).into(),
+            Err(error) => Fault::Io(error).into(),
         }
     }
 }
@@ -622,7 +655,7 @@ impl From<Error> for io::Error {
         let error = match *error.0 {
             // An error of the system alone is returned as it was, with its `raw_os_error`.
             ErrorData {
-                kind: ErrorKind::Io(inner),
+                fault: Fault::Io(inner),
                 path: None,
                 member: None,
                 element: None,
@@ -633,17 +666,17 @@ impl From<Error> for io::Error {
             } => return inner,
             inner => Error(Box::new(inner)),
         };
-        let kind = match error.kind() {
-            ErrorKind::Io(inner) => inner.kind(),
-            ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
-            ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
-            ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
-            ErrorKind::Locked | ErrorKind::NotLoaded { .. } => io::ErrorKind::WouldBlock,
-            kind => match kind.class() {
-                kind::Class::NotFound => io::ErrorKind::NotFound,
-                kind::Class::Usage => io::ErrorKind::InvalidInput,
+        let kind = match (error.kind(), error.as_io()) {
+            (_, Some(inner)) => inner.kind(),
+            (ErrorKind::Truncated, _) => io::ErrorKind::UnexpectedEof,
+            (ErrorKind::OutOfMemory, _) => io::ErrorKind::OutOfMemory,
+            (ErrorKind::AlreadyExists, _) => io::ErrorKind::AlreadyExists,
+            (ErrorKind::Locked | ErrorKind::NotLoaded, _) => io::ErrorKind::WouldBlock,
+            (kind, _) => match kind.class() {
+                fault::Class::NotFound => io::ErrorKind::NotFound,
+                fault::Class::Usage => io::ErrorKind::InvalidInput,
                 // Not `Interrupted`: `Read` and `Write` loops would retry.
-                kind::Class::Cancelled | kind::Class::Conflict => io::ErrorKind::Other,
+                fault::Class::Cancelled | fault::Class::Conflict => io::ErrorKind::Other,
                 _ => io::ErrorKind::InvalidData,
             },
         };
@@ -653,11 +686,8 @@ impl From<Error> for io::Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.kind() {
-            // `Display` shows the I/O error itself, so the chain continues with that error's source.
-            ErrorKind::Io(error) if error.source().is_some() => error.source(),
-            _ => None,
-        }
+        // `Display` shows the I/O error itself, so the chain continues with that error's source.
+        self.as_io()?.source()
     }
 }
 
@@ -668,9 +698,10 @@ impl fmt::Debug for Error {
             write!(f, "{self}")?;
             return self.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"));
         }
-        let ErrorData { kind, path, member, element, index: _, field, help: _, is_write_error: _ } = &*self.0;
+        let ErrorData { fault, path, member, element, index: _, field, help: _, is_write_error: _ } =
+            &*self.0;
         let mut debug = f.debug_struct("Error");
-        debug.field("kind", kind);
+        debug.field("fault", fault);
         if let Some(path) = path {
             debug.field("path", path);
         }
@@ -708,7 +739,7 @@ impl fmt::Display for Error {
         if self.0.is_write_error {
             f.write_str("writing failed: ")?;
         }
-        write!(f, "{}", self.kind())?;
+        write!(f, "{}", self.fault())?;
         match self.help() {
             Some(help) if f.alternate() => write!(f, "; {help}"),
             _ => Ok(()),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Header, Order, Shape};
 use crate::dtype::{DType, Subarray};
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 
 /// A header with the innermost axes moved into the dtype, which becomes a subarray.
 pub(crate) struct GroupedHeader<'h> {
@@ -53,7 +53,7 @@ impl Header {
         let dims = self.shape();
         let outer = ndim.unwrap_or(dims.len().saturating_sub(inner.len()));
         if dims.len() != outer + inner.len() {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(Fault::ShapeMismatch {
                 found: self.shape.clone(),
                 wanted: WantedShape::Axes(outer + inner.len()),
             }
@@ -69,11 +69,11 @@ impl Header {
         };
         if wanted != dims {
             let (found, wanted) = (self.shape.clone(), wanted.into());
-            return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
+            return Err(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
         }
         let Some(dtype) = Subarray::new(self.dtype.clone(), Shape::from(inner)) else {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(inner), self.dtype);
-            return Err(ErrorKind::Overflow { what }.into());
+            return Err(Fault::Overflow { what }.into());
         };
         // With at most one axis longer than 1, both orders are the same.
         let is_scattered = self.order == Order::Fortran

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::payload::{PayloadReader, PayloadRef};
 use super::ra;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
@@ -72,7 +72,7 @@ pub(crate) fn format_header(format: Format, header: &Header, options: &WriteOpti
         Format::Npy => format_npy_header(header, options),
         Format::Ra if header.order() == Order::C && header.shape_ref().ndim() > 1 => {
             let reason = "expected Fortran order: the first axis of an RA file varies fastest".into();
-            Err(Error::from(ErrorKind::BadOption { reason }).with_help(Remedy::FortranOrder))
+            Err(Error::from(Fault::BadOption { reason }).with_help(Remedy::FortranOrder))
         }
         Format::Ra => ra_format::format(header),
     }

@@ -7,7 +7,7 @@ use super::format::FormatHeader;
 use super::payload::{PayloadRef, ReadArray};
 use super::reader_state::{State, lost_position_error};
 use crate::bytes;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::transfer::{self, Source};
@@ -90,7 +90,7 @@ impl<'r, R: Read> PartReader<'r, R> {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
             Err(ref error) if error.is_mismatch() || error.is_limit() => self.update_state(),
-            Err(ref error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => {
+            Err(ref error) if matches!(error.fault(), Fault::Truncated { .. }) => {
                 return Err(transfer::truncated(self.header(), self.payload_len - self.buffer.left));
             }
             Err(_) => {}

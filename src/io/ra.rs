@@ -3,7 +3,7 @@
 use super::payload::{Payload, PayloadReader, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::error::{CopyReason, Error, ErrorKind, FilePart, FileSection, Remedy, Result};
+use crate::error::{CopyReason, Error, Fault, FilePart, FileSection, Remedy, Result};
 use crate::header::Header;
 use crate::limits;
 use crate::options::ReadOptions;
@@ -28,7 +28,7 @@ pub(super) fn check_uncompressed(found: &RaHeader, options: &ReadOptions) -> Res
     check_flags(found, options)?;
     match found.packing() {
         Packing::None => Ok(()),
-        _ => Err(ErrorKind::NeedsCopy(CopyReason::Packed).into()),
+        _ => Err(Fault::NeedsCopy(CopyReason::Packed).into()),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn check_representable_in_npy(found: &RaHeader) -> Result<()> {
     let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
     if matches!(found.eltype, 1..=4) && is_void {
         let reason = format!("it is a number of {} bytes in the RA file", found.elbyte);
-        return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
+        return Err(Fault::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
     }
     Ok(())
 }
@@ -74,12 +74,12 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     let flags = found.unknown_flags();
     if flags != 0 && !options.get_ignore_ra_flags() {
         let reason = format!("unknown flags {flags:#x}");
-        let error = Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason });
+        let error = Error::from(Fault::Unsupported { part: FilePart::Header, reason });
         return Err(error.with_help(Remedy::IgnoreRaFlags));
     }
     if found.is_big_endian() && (found.eltype, found.elbyte) == (5, 2) {
         let reason = "bfloat16 in big-endian byte order".into();
-        return Err(ErrorKind::Unsupported { part: FilePart::Data, reason }.into());
+        return Err(Fault::Unsupported { part: FilePart::Data, reason }.into());
     }
     Ok(())
 }
@@ -126,17 +126,17 @@ fn prepare_unpacking(
 fn read_stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let bytes = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).expect("unsigned bytes are a valid dtype"); // see Kind::allows
     let size = usize::try_from(found.size).map_err(|_| {
-        Error::from(ErrorKind::Overflow { what: format!("{} bytes of compressed data", found.size) })
+        Error::from(Fault::Overflow { what: format!("{} bytes of compressed data", found.size) })
     })?;
     let header = Header::new(bytes.into(), Order::C, [size].into())?;
-    transfer::read_bytes(source, &header, options).map_err(|error| match *error.kind() {
-        ErrorKind::Truncated { need, have, .. } => packed_truncated_error(need, have),
+    transfer::read_bytes(source, &header, options).map_err(|error| match *error.fault() {
+        Fault::Truncated { need, have, .. } => packed_truncated_error(need, have),
         _ => error,
     })
 }
 
 fn packed_truncated_error(need: u64, have: u64) -> Error {
-    ErrorKind::Truncated { part: FileSection::Packed, need, have }.into()
+    Fault::Truncated { part: FileSection::Packed, need, have }.into()
 }
 
 /// Returns an error if the compressed size is too small for the elements.
@@ -150,7 +150,7 @@ fn check_lz4_ratio(packed: u64, found: &RaHeader) -> Result<()> {
                 "an LZ4 block of {packed} bytes cannot decompress to {} bytes",
                 found.unpacked_size()
             );
-            Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into())
+            Err(Fault::Malformed { part: FilePart::Data, reason, offset: None }.into())
         }
     }
 }
@@ -162,7 +162,7 @@ fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
 
 #[cfg(not(feature = "lz4"))]
 fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
-    let error = Error::from(ErrorKind::Unsupported { part: FilePart::Data, reason: "an LZ4 block".into() });
+    let error = Error::from(Fault::Unsupported { part: FilePart::Data, reason: "an LZ4 block".into() });
     Err(error.with_help(Remedy::Feature { name: "lz4" }))
 }
 
@@ -219,7 +219,7 @@ fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> R
 
 fn not_packed_error() -> Error {
     let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
-    Error::from(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None })
+    Error::from(Fault::Malformed { part: FilePart::Data, reason, offset: None })
         .with_help(Remedy::IgnoreRaFlags)
 }
 

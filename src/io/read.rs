@@ -5,7 +5,7 @@ use std::fs::File;
 use super::change;
 use super::format::{Expected, FormatHeader};
 use super::payload::{PayloadReader, PayloadRef, ReadArray, output_of};
-use crate::error::{Error, ErrorKind, FileSection, Remedy, Result};
+use crate::error::{Error, Fault, FileSection, Remedy, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
 use crate::options::ReadOptions;
@@ -154,13 +154,13 @@ pub(crate) fn read_next(
         Ok(Some(found)) => return Ok(Next::Array(found)),
         Err(error) => error,
     };
-    match error.kind() {
-        ErrorKind::BadMagic { found, .. } => {
+    match error.fault() {
+        Fault::BadMagic { found, .. } => {
             let bytes = found.len() as u64;
-            Ok(Next::Other(ErrorKind::Trailing { bytes, at_least: true, rows: 0 }.into()))
+            Ok(Next::Other(Fault::Trailing { bytes, at_least: true, rows: 0 }.into()))
         }
         // This may also be all that came of another array.
-        ErrorKind::Truncated { part: FileSection::Preamble, have, .. } if *have < MAGIC.len() as u64 => {
+        Fault::Truncated { part: FileSection::Preamble, have, .. } if *have < MAGIC.len() as u64 => {
             Ok(Next::Other(error))
         }
         _ => Err(error),
@@ -279,7 +279,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
 
 /// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
 fn add_help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
-    let ErrorKind::Trailing { bytes, at_least, .. } = *error.kind() else { return error };
+    let Fault::Trailing { bytes, at_least, .. } = *error.fault() else { return error };
     let follows = check_no_array_follows(bytes, at_least, |head| source.fill(head));
     follows.err().filter(Error::is_format).unwrap_or(error)
 }
@@ -298,13 +298,13 @@ pub(super) fn check_no_array_follows(
     if head.len() < MIN_PREAMBLE_LEN || Expected::NPY.parse(head, &ReadOptions::new()).is_err() {
         return Ok(());
     }
-    Err(Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Remedy::ArrayFollows))
+    Err(Error::from(Fault::Trailing { bytes, at_least, rows: 0 }).with_help(Remedy::ArrayFollows))
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
     if bytes > 0 && !options.allows_trailing() {
         let rows = bytes.checked_div(row).unwrap_or(0);
-        return Err(ErrorKind::Trailing { bytes, at_least, rows }.into());
+        return Err(Fault::Trailing { bytes, at_least, rows }.into());
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::payload::{Payload, PayloadReader, PayloadRef, ReadArray, output_of};
 use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::{Extent, Header};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
@@ -66,7 +66,7 @@ impl<R: Read> NpyReader<R> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the [`Limits`](crate::Limits).
     pub fn new(reader: R) -> Result<Self> {
         ReadOptions::new().reader(reader)
     }
@@ -149,12 +149,12 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already been read, or an earlier error has left the reader
     ///   within it.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the dtype or the number of axes does not match the type.
-    /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
-    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the array exceeds the [`Limits`](crate::Limits).
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: ReadArray>(&mut self) -> Result<T> {
         output_of(T::from_payload, |read| self.read_payload_with(T::inner_ndim(), read))
     }
@@ -174,11 +174,11 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already been read, or an earlier error has left the reader
     ///   within it.
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
-    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the array exceeds the [`Limits`](crate::Limits).
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -204,10 +204,10 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already been read, or an earlier error has left the reader
     ///   within it.
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - [`ErrorKind::Truncated`] if the elements are truncated.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`Truncated`](crate::error::ErrorKind::Truncated) if the elements are truncated.
     ///
     /// # Examples
     ///
@@ -321,7 +321,7 @@ impl<R: Read> NpyReader<R> {
             (State::Within { .. }, _) => "parts of the array have already been read",
             _ => "the array has already been read",
         };
-        Err(Error::from(ErrorKind::OutOfTurn { reason: reason.into() }).with_help(Remedy::NextArray))
+        Err(Error::from(Fault::OutOfTurn { reason: reason.into() }).with_help(Remedy::NextArray))
     }
 
     /// Returns the header of an NPY array, with the version of the format and the text of `descr`.
@@ -342,11 +342,11 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::OutOfTurn`] if an earlier error has left the reader within an array.
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - [`ErrorKind::Trailing`] if the bytes that follow are not an array.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if an earlier error has left the reader within an array.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`Trailing`](crate::error::ErrorKind::Trailing) if the bytes that follow are not an array.
     /// - Another [format error](crate::Error::is_format) if the skipped elements are truncated, or the next header is malformed.
-    /// - [`ErrorKind::Limit`] if the next header exceeds the [`Limits`](crate::Limits).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the next header exceeds the [`Limits`](crate::Limits).
     pub fn next_array(&mut self) -> Result<bool> {
         if matches!(self.state, State::AtPayload | State::Within { .. }) {
             self.skip()?;
@@ -385,11 +385,11 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::OutOfTurn`] if an earlier error has left the reader within an array.
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - [`ErrorKind::Truncated`] if the skipped elements are truncated.
-    /// - [`ErrorKind::Limit`] if the trailing bytes exceed [`Limits::payload`](crate::Limits::payload).
-    /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if an earlier error has left the reader within an array.
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - [`Truncated`](crate::error::ErrorKind::Truncated) if the skipped elements are truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the trailing bytes exceed [`Limits::payload`](crate::Limits::payload).
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
         if matches!(self.state, State::AtPayload | State::Within { .. }) {
             self.skip()?;
@@ -408,7 +408,7 @@ impl ReadOptions {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the [`Limits`](crate::Limits).
     ///
     /// # Examples
     ///

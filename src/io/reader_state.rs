@@ -1,6 +1,6 @@
 //! Where a reader of several arrays is in its stream.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Fault};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -22,5 +22,5 @@ pub(super) enum State {
 /// Returns the error for a reader that is at an unknown position.
 pub(super) fn lost_position_error() -> Error {
     let reason = "an earlier error has left the reader within an array".into();
-    ErrorKind::OutOfTurn { reason }.into()
+    Fault::OutOfTurn { reason }.into()
 }

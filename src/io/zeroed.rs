@@ -9,7 +9,7 @@ use super::change;
 use super::format::{self, Format};
 use super::order::order_and_lengths;
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::transfer::os;
@@ -32,7 +32,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
     let Some(bytes) = header.payload_len() else {
-        return Err(ErrorKind::BadOption {
+        return Err(Fault::BadOption {
             reason: "an array of Python objects cannot be filled with zeros".into(),
         }
         .into());
@@ -46,7 +46,7 @@ fn write_header_and_zeros(mut file: &File, head: &[u8], bytes: u64, options: &Wr
     file.write_all(head)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes) else {
-        return Err(ErrorKind::Overflow { what: format!("a file with {bytes} bytes of elements") }.into());
+        return Err(Fault::Overflow { what: format!("a file with {bytes} bytes of elements") }.into());
     };
     change::set_len(file, start)?; // truncated first, so that no old content remains
     change::set_len(file, end)?;

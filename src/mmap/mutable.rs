@@ -13,7 +13,7 @@ use super::advice;
 use super::{MapAdvice, MappedLayout};
 use crate::dtype::{ByteOrder, DType};
 use crate::elements::{ViewMutElement, WritableElement};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::Extent;
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::io::{self, Format};
@@ -71,7 +71,7 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
@@ -95,7 +95,7 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
@@ -138,10 +138,10 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or [`Limit`](crate::error::ErrorKind::Limit) if the
     ///   shape is too large or has too many axes.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format cannot represent the header.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
     ///
     /// # Safety
@@ -167,13 +167,12 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
-    ///   it ends before it starts.
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if it ends before it starts, or if the array has no axes.
     ///
     /// # Examples
     ///
@@ -348,7 +347,7 @@ impl WriteOptions {
         self.check_at_path(Verb::CreateMap, path)?;
         if self.get_byte_order() != ByteOrder::NATIVE {
             let reason = "a memory map requires this machine's byte order".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
+            return Err(Error::from(Fault::BadOption { reason }).at_path(path));
         }
         let mut made = None;
         let make = |file: &File| {
@@ -375,7 +374,7 @@ impl WriteOptions {
                     .map_err(|error| Error::from(error).at_path(path))? =>
             {
                 let reason = "the file system cannot give a name to a mapped file".into();
-                Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
+                Err(Error::from(Fault::CannotReplace { reason }).at_path(path))
             }
             _ => Ok(made),
         }

@@ -9,7 +9,7 @@ use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder, SliceArg};
 use super::NpyMmap;
 use crate::bytes::{InMemory, ReadAt, Region, Runs, len_of_regular};
 use crate::elements::{ReadPlan, ViewElement};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::parts::{Axes, NpyFile, Selection, arranged};
@@ -74,7 +74,7 @@ impl NpyFile {
 ///
 /// As for [`NpyFile::with_map`].
 unsafe fn map_elements(file: &NpyFile) -> Result<Arc<dyn ReadAt>> {
-    let refused = |reason: &str| Error::from(ErrorKind::BadOption { reason: reason.into() });
+    let refused = |reason: &str| Error::from(Fault::BadOption { reason: reason.into() });
     if file.is_writable() {
         return Err(refused(
             "a file that was opened for writing cannot be mapped as one that does not change",
@@ -91,7 +91,7 @@ unsafe fn map_elements(file: &NpyFile) -> Result<Arc<dyn ReadAt>> {
     };
     let len = end.saturating_sub(at).min(file.header().payload_len().unwrap_or_default());
     let mut how = MmapOptions::new();
-    how.offset(at).len(usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?);
+    how.offset(at).len(usize::try_from(len).map_err(|_| Fault::OutOfMemory { bytes: len })?);
     // SAFETY: the caller guarantees that these bytes do not change.
     Ok(Arc::new(InMemory(unsafe { how.map(regular)? })))
 }
@@ -135,9 +135,9 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
     ///   is out of bounds.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the copy would be larger than the address space.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn take(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Array<A, D>> {

@@ -4,21 +4,21 @@ use num_traits::ToPrimitive;
 use py_literal::Value;
 
 use super::alias;
-use super::fault::Fault;
+use super::fault::HeaderFault;
 use super::fields::{HeaderRecordBuilder, SubarrayShape, with_subarray_shape};
 use super::value::{dims, value};
 use crate::dtype::{DType, Record, Title};
-use crate::error::{ErrorKind, LimitKind};
+use crate::error::{Fault, LimitKind};
 use crate::limits::{self, Limits};
 
 /// Converts a `descr` in normal form to a dtype.
 ///
 /// `lists` contains the items of its lists; `text` is its original spelling, for error messages.
-pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
+pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, HeaderFault> {
     let parsed =
         value(piece).map_err(Refusal::Other).and_then(|descr| DescrParser { lists }.parse_dtype(&descr, 0));
     parsed.map_err(|fault| match fault {
-        Refusal::Reason(reason) => ErrorKind::unsupported_dtype(text, &reason).into(),
+        Refusal::Reason(reason) => Fault::unsupported_dtype(text, &reason).into(),
         Refusal::Other(fault) => fault,
     })
 }
@@ -27,7 +27,7 @@ enum Refusal {
     /// The dtype is invalid or unsupported; the text says why.
     Reason(String),
     /// Any other error, such as an exceeded limit.
-    Other(Fault),
+    Other(HeaderFault),
 }
 
 impl From<String> for Refusal {

@@ -2,17 +2,17 @@
 
 use py_literal::Value;
 
-use super::fault::Fault;
+use super::fault::HeaderFault;
 use super::value::{dims, first_oversized_length, value};
 use super::{NpyHeader, Version, descr, scan};
-use crate::error::ErrorKind;
+use crate::error::Fault;
 use crate::header::Header;
 use crate::shape::Order;
 
 const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
 
 /// Parses a header in any form that NumPy accepts.
-pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
+pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, HeaderFault> {
     let normal = scan::normalize(text, version != Version::V3)?;
     let mut found = [const { None }; 3];
     for item in &normal.items {
@@ -20,13 +20,13 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
         let index = KEYS.iter().position(|known| key.as_string().is_some_and(|key| key == known));
         let Some(index) = index else {
             let reason = "unexpected key: expected 'descr', 'fortran_order' and 'shape'";
-            return Err(Fault::new(reason, item.key_at));
+            return Err(HeaderFault::new(reason, item.key_at));
         };
         if found[index].replace(item).is_some() {
-            return Err(Fault::new(format!("duplicate key '{}'", KEYS[index]), item.key_at));
+            return Err(HeaderFault::new(format!("duplicate key '{}'", KEYS[index]), item.key_at));
         }
     }
-    let missing = |index: usize| Fault::new(format!("the key '{}' is missing", KEYS[index]), None);
+    let missing = |index: usize| HeaderFault::new(format!("the key '{}' is missing", KEYS[index]), None);
     let [descr, order, shape] = found;
     let descr = descr.ok_or_else(|| missing(0))?;
     let order = order.ok_or_else(|| missing(1))?;
@@ -35,16 +35,21 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
     let order = match value(&order.value)? {
         Value::Boolean(false) => Order::C,
         Value::Boolean(true) => Order::Fortran,
-        _ => return Err(Fault::new("'fortran_order' is neither True nor False", order.value_range.start)),
+        _ => {
+            return Err(HeaderFault::new(
+                "'fortran_order' is neither True nor False",
+                order.value_range.start,
+            ));
+        }
     };
     let shape = match value(&shape.value)? {
         Value::Tuple(lengths) => {
             if let Some(length) = first_oversized_length(&lengths) {
-                return Err(ErrorKind::Overflow { what: format!("an axis of length {length}") }.into());
+                return Err(Fault::Overflow { what: format!("an axis of length {length}") }.into());
             }
-            dims(&lengths).map_err(|reason| Fault::new(reason, shape.value_range.start))?
+            dims(&lengths).map_err(|reason| HeaderFault::new(reason, shape.value_range.start))?
         }
-        _ => return Err(Fault::new("'shape' is not a tuple", shape.value_range.start)),
+        _ => return Err(HeaderFault::new("'shape' is not a tuple", shape.value_range.start)),
     };
     let descr_text = &text[descr.value_range.clone()];
     let dtype = descr::dtype(&descr.value, &normal.lists, descr_text)?;

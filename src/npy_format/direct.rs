@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use super::fields::{HeaderRecordBuilder, SubarrayShape, with_subarray_shape};
 use super::{NpyHeader, Version, alias};
 use crate::dtype::{DType, Title};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 use crate::shape::{Order, Shape};
@@ -30,7 +30,7 @@ impl DirectHeader<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
         let descr = self.descr.into_owned();
         if let Some(reason) = self.refusal {
-            return Err(ErrorKind::unsupported_dtype(&descr, &reason).into());
+            return Err(Fault::unsupported_dtype(&descr, &reason).into());
         }
         let header = Header::new(self.dtype, self.order, self.shape)?;
         Ok(NpyHeader { header, version, descr })

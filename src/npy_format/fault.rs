@@ -1,10 +1,10 @@
 //! Errors in the text of a header, before their offset in the file is known.
 
 use super::Version;
-use crate::error::{Error, ErrorKind, FilePart};
+use crate::error::{Error, Fault, FilePart};
 
 /// What is wrong, and at which offset in the text.
-pub(super) struct Fault {
+pub(super) struct HeaderFault {
     pub(super) kind: FaultKind,
     pub(super) at: Option<usize>,
 }
@@ -16,7 +16,7 @@ pub(super) enum FaultKind {
     Other(Error),
 }
 
-impl Fault {
+impl HeaderFault {
     pub(super) fn new(reason: impl Into<String>, at: impl Into<Option<usize>>) -> Self {
         Self { kind: FaultKind::Malformed(reason.into()), at: at.into() }
     }
@@ -27,19 +27,19 @@ impl Fault {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for HeaderFault {
     fn from(error: Error) -> Self {
         Self { kind: FaultKind::Other(error), at: None }
     }
 }
 
-impl From<ErrorKind> for Fault {
-    fn from(kind: ErrorKind) -> Self {
+impl From<Fault> for HeaderFault {
+    fn from(kind: Fault) -> Self {
         Error::from(kind).into()
     }
 }
 
-impl Fault {
+impl HeaderFault {
     /// Converts the fault to an error, for a text that begins `start` bytes after the beginning of the array.
     pub(super) fn into_error(self, text: &str, version: Version, start: usize) -> Error {
         let reason = match self.kind {
@@ -51,7 +51,6 @@ impl Fault {
             Version::V3 => start + at,
             _ => start + text.get(..at).map_or(at, |before| before.chars().count()),
         });
-        ErrorKind::Malformed { part: FilePart::Header, reason, offset: offset.map(|offset| offset as u64) }
-            .into()
+        Fault::Malformed { part: FilePart::Header, reason, offset: offset.map(|offset| offset as u64) }.into()
     }
 }

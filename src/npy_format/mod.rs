@@ -32,7 +32,7 @@ pub use write::format;
 pub(crate) use write::{SECTOR_SIZE, format_growing, format_in_place};
 
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, FilePart, FileSection, Result};
+use crate::error::{Error, Fault, FilePart, FileSection, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 
@@ -82,7 +82,7 @@ impl Version {
             (3, 0) => Ok(Self::V3),
             _ => {
                 let reason = format!("{major}.{minor}, expected 1.0, 2.0 or 3.0");
-                Err(ErrorKind::Unsupported { part: FilePart::Version, reason }.into())
+                Err(Fault::Unsupported { part: FilePart::Version, reason }.into())
             }
         }
     }
@@ -134,7 +134,7 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
 ///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Malformed`](crate::error::ErrorKind::Malformed),
 ///   [`Unsupported`](crate::error::ErrorKind::Unsupported) (a version or a dtype), or
-///   [`Overflow`](crate::error::ErrorKind::Overflow).
+///   [`Malformed`](crate::error::ErrorKind::Malformed).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the limits.
 ///
 /// # Examples
@@ -162,7 +162,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
 pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {
-        return Err(ErrorKind::bad_magic("NPY", bytes));
+        return Err(Fault::bad_magic("NPY", bytes));
     }
     let [_, _, _, _, _, _, major, minor, ..] = *bytes else {
         return Ok(Parsed::NeedMore(MIN_PREAMBLE_LEN));
@@ -178,7 +178,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     limits.check_header(length)?;
     let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
     let Some(end) = end else {
-        return Err(ErrorKind::Overflow { what: format!("a header of {length} bytes") }.into());
+        return Err(Fault::Overflow { what: format!("a header of {length} bytes") }.into());
     };
     match bytes.get(start..end) {
         None => Ok(Parsed::NeedMore(end)),
@@ -229,9 +229,9 @@ impl std::str::FromStr for DType {
             true => match parse_text(header.as_bytes(), Version::V3, 0)? {
                 // Without this guard, a text with further keys after the dtype would pass for a dtype.
                 found if found.descr == text => Ok(found.header.dtype().clone()),
-                _ => Err(ErrorKind::unsupported_dtype(text, &reason).into()),
+                _ => Err(Fault::unsupported_dtype(text, &reason).into()),
             },
-            false => Err(ErrorKind::unsupported_dtype(text, &reason).into()),
+            false => Err(Fault::unsupported_dtype(text, &reason).into()),
         }
     }
 }
@@ -239,7 +239,7 @@ impl std::str::FromStr for DType {
 /// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
     let part = if have < MIN_PREAMBLE_LEN { FileSection::Preamble } else { FileSection::Header };
-    ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
+    Fault::Truncated { part, need: need as u64, have: have as u64 }.into()
 }
 
 /// Parses the text of a header that begins `start` bytes after the beginning of the array.
@@ -259,8 +259,7 @@ fn parse_general(text: &[u8], version: Version, start: usize) -> Result<NpyHeade
 #[cfg(not(feature = "py_literal"))]
 fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
     let reason = "it is malformed, or in a form that no known writer uses".into();
-    let error =
-        Error::from(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(start as u64) });
+    let error = Error::from(Fault::Malformed { part: FilePart::Header, reason, offset: Some(start as u64) });
     Err(error.with_help(crate::error::Remedy::Feature { name: "py_literal" }))
 }
 
@@ -268,7 +267,7 @@ fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
 fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     match std::str::from_utf8(text) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
-        Err(error) if version == Version::V3 => Err(ErrorKind::Malformed {
+        Err(error) if version == Version::V3 => Err(Fault::Malformed {
             part: FilePart::Header,
             reason: "invalid UTF-8 in a header of version 3.0".into(),
             offset: Some((start + error.valid_up_to()) as u64),

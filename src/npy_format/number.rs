@@ -1,12 +1,12 @@
 //! Python's integer literals, the only numbers in a header.
 
-use super::fault::Fault;
-use crate::error::ErrorKind;
+use super::fault::HeaderFault;
+use crate::error::Fault;
 
 /// Parses the number that a text begins with; returns it and its length in bytes.
 ///
 /// `python2` allows the suffix `L` of long integers.
-pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
+pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), HeaderFault> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
     let length = text.bytes().take_while(is_word).count();
     let literal = &text[..length];
@@ -25,7 +25,7 @@ pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), F
     if !digits.split('_').all(is_group) || has_leading_zero {
         // A malformed number can be as long as the header; the message shows its beginning.
         let shown: String = literal.chars().take(40).collect();
-        return Err(Fault::new(format!("'{shown}' is not an integer"), 0));
+        return Err(HeaderFault::new(format!("'{shown}' is not an integer"), 0));
     }
     // NumPy removes an `L` that follows a number, also after blanks.
     let rest = text[length..].trim_start_matches([' ', '\t', '\x0c']);
@@ -36,9 +36,7 @@ pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), F
     }
     match u64::from_str_radix(&significant.replace('_', ""), radix) {
         Ok(number) => Ok((number, length)),
-        Err(_) => {
-            Err(ErrorKind::Overflow { what: format!("a number of {} digits", significant.len()) }.into())
-        }
+        Err(_) => Err(Fault::Overflow { what: format!("a number of {} digits", significant.len()) }.into()),
     }
 }
 
@@ -46,7 +44,7 @@ pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), F
 mod tests {
     use super::super::fault::FaultKind;
     use super::parse_integer;
-    use crate::error::ErrorKind;
+    use crate::error::Fault;
 
     #[test]
     fn integer_literals_parse_as_in_python() {
@@ -91,7 +89,7 @@ mod tests {
         for text in ["18446744073709551616", "0x1_0000_0000_0000_0000"] {
             let fault = parse_integer(text, false).err().unwrap();
             let FaultKind::Other(error) = fault.kind else { panic!("{text}") };
-            assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{text}: {error}");
+            assert!(matches!(error.fault(), Fault::Overflow { .. }), "{text}: {error}");
         }
     }
 }

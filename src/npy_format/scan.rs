@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::fault::Fault;
+use super::fault::HeaderFault;
 use super::{number, string};
 use crate::error::LimitKind;
 use crate::limits::{self, Limits};
@@ -38,10 +38,10 @@ pub(super) struct Item {
 }
 
 /// Converts a dict to normal form. `python2` allows the suffix `L` of long integers.
-pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, Fault> {
+pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, HeaderFault> {
     // Python refuses source text with a NUL byte.
     if let Some(at) = text.find('\0') {
-        return Err(Fault::new("NUL byte in the header", at));
+        return Err(HeaderFault::new("NUL byte in the header", at));
     }
     let pieces = vec![String::new()];
     let mut scanner = Scanner {
@@ -55,7 +55,7 @@ pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, Fau
     };
     scanner.run()?;
     let is_dict = scanner.had_dict && scanner.pieces == [""];
-    if is_dict { Ok(scanner.normal) } else { Err(Fault::new("it is not a dict", 0)) }
+    if is_dict { Ok(scanner.normal) } else { Err(HeaderFault::new("it is not a dict", 0)) }
 }
 
 /// An open bracket.
@@ -87,7 +87,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    fn run(&mut self) -> Result<(), Fault> {
+    fn run(&mut self) -> Result<(), HeaderFault> {
         let mut wants_value = true;
         loop {
             let end_of_token = self.at;
@@ -129,7 +129,7 @@ impl Scanner<'_> {
     }
 
     /// Scans a value or an opening bracket; returns whether a value must still follow.
-    fn value(&mut self, byte: u8) -> Result<bool, Fault> {
+    fn value(&mut self, byte: u8) -> Result<bool, HeaderFault> {
         if let Some(bracket) = self.open_brackets.last_mut() {
             bracket.item_at.get_or_insert(self.at);
         }
@@ -147,17 +147,17 @@ impl Scanner<'_> {
     }
 
     /// Scans a string and the strings that directly follow it, and joins them.
-    fn strings(&mut self) -> Result<(), Fault> {
+    fn strings(&mut self) -> Result<(), HeaderFault> {
         let mut joined = String::new();
         loop {
             let from = self.at;
             let mut next = String::new();
             self.at += string::normalize(&self.text[from..], &mut next)
-                .map_err(|(reason, offset)| Fault::new(reason, from + offset))?;
+                .map_err(|(reason, offset)| HeaderFault::new(reason, from + offset))?;
             if joined.is_empty() {
                 joined = next;
             } else if joined.starts_with('b') || next.starts_with('b') {
-                return Err(Fault::new("bytes and strings cannot be joined", from));
+                return Err(HeaderFault::new("bytes and strings cannot be joined", from));
             } else {
                 joined.pop(); // the closing quote, which is the same for every string in normal form
                 joined.push_str(&next[1..]);
@@ -172,7 +172,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn open(&mut self, open: u8) -> Result<(), Fault> {
+    fn open(&mut self, open: u8) -> Result<(), HeaderFault> {
         // `py_literal` recurses into brackets, so their depth is limited before it sees them.
         let (found, limit) = (self.open_brackets.len() as u64 + 1, Limits::NESTING as u64);
         limits::check(LimitKind::Nesting, found, limit)?;
@@ -203,7 +203,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn close(&mut self, mut bracket: OpenBracket, close: u8, end_of_token: usize) -> Result<(), Fault> {
+    fn close(&mut self, mut bracket: OpenBracket, close: u8, end_of_token: usize) -> Result<(), HeaderFault> {
         let wanted = match bracket.open {
             b'(' => b')',
             b'[' => b']',
@@ -231,7 +231,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn comma(&mut self, mut bracket: OpenBracket, end_of_token: usize) -> Result<(), Fault> {
+    fn comma(&mut self, mut bracket: OpenBracket, end_of_token: usize) -> Result<(), HeaderFault> {
         self.end_item(&mut bracket, end_of_token)?;
         if bracket.open == b'(' {
             self.out().push(',');
@@ -243,7 +243,7 @@ impl Scanner<'_> {
     }
 
     /// Completes the item that ends here, if there is one.
-    fn end_item(&mut self, bracket: &mut OpenBracket, end_of_token: usize) -> Result<(), Fault> {
+    fn end_item(&mut self, bracket: &mut OpenBracket, end_of_token: usize) -> Result<(), HeaderFault> {
         /// The maximum number of keys that are kept. A header has three; `dict` checks which ones are valid.
         const MAX_KEYS: usize = 16;
         let Some(key_at) = bracket.item_at.take() else { return Ok(()) };
@@ -259,7 +259,7 @@ impl Scanner<'_> {
             }
             (_, None) => return Err(self.fault("a key has no value")),
             (_, Some(_)) if bracket.items > MAX_KEYS => {
-                return Err(Fault::new("there are too many keys", key_at));
+                return Err(HeaderFault::new("there are too many keys", key_at));
             }
             (_, Some((key, value_at))) => {
                 let value = std::mem::take(self.out());
@@ -269,7 +269,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn colon(&mut self) -> Result<(), Fault> {
+    fn colon(&mut self) -> Result<(), HeaderFault> {
         let at = self.at;
         self.at += 1;
         self.skip_blanks()?;
@@ -280,11 +280,11 @@ impl Scanner<'_> {
                 bracket.key = Some((key, value_at));
                 Ok(())
             }
-            _ => Err(Fault::new("unexpected colon", at)),
+            _ => Err(HeaderFault::new("unexpected colon", at)),
         }
     }
 
-    fn signed_number(&mut self) -> Result<(), Fault> {
+    fn signed_number(&mut self) -> Result<(), HeaderFault> {
         if self.peek() == Some(b'-') {
             self.out().push('-');
         }
@@ -296,7 +296,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<(), Fault> {
+    fn number(&mut self) -> Result<(), HeaderFault> {
         let (number, length) = number::parse_integer(&self.text[self.at..], self.python2)
             .map_err(|fault| fault.offset_by(self.at))?;
         self.out().push_str(&number.to_string());
@@ -304,7 +304,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn keyword(&mut self) -> Result<(), Fault> {
+    fn keyword(&mut self) -> Result<(), HeaderFault> {
         for word in ["True", "False", "None"] {
             let Some(rest) = self.text[self.at..].strip_prefix(word) else { continue };
             if !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_') {
@@ -317,7 +317,7 @@ impl Scanner<'_> {
     }
 
     /// Skips spaces, line ends, line continuations and comments.
-    fn skip_blanks(&mut self) -> Result<(), Fault> {
+    fn skip_blanks(&mut self) -> Result<(), HeaderFault> {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\x0c' | b'\n' | b'\r' => self.at += 1,
@@ -340,11 +340,11 @@ impl Scanner<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn fault(&self, reason: impl Into<String>) -> Fault {
-        Fault::new(reason, self.at)
+    fn fault(&self, reason: impl Into<String>) -> HeaderFault {
+        HeaderFault::new(reason, self.at)
     }
 
-    fn unexpected(&self) -> Fault {
+    fn unexpected(&self) -> HeaderFault {
         let rest = &self.text[self.at..];
         if ["np.", "numpy."].iter().any(|prefix| rest.starts_with(prefix)) {
             return self.fault(

@@ -3,13 +3,13 @@
 use num_traits::ToPrimitive;
 use py_literal::Value;
 
-use super::fault::Fault;
+use super::fault::HeaderFault;
 use crate::shape::Shape;
 
 /// Parses a piece in normal form.
-pub(super) fn value(piece: &str) -> Result<Value, Fault> {
+pub(super) fn value(piece: &str) -> Result<Value, HeaderFault> {
     // The tokenizer's output always parses. If it ever did not, only the error's offset would be lost.
-    piece.parse().map_err(|error| Fault::new(format!("the literal cannot be parsed: {error}"), None))
+    piece.parse().map_err(|error| HeaderFault::new(format!("the literal cannot be parsed: {error}"), None))
 }
 
 /// Returns the first axis length that exceeds `usize` on this machine, if any.

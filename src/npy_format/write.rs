@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{MAGIC, Version};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::Header;
 use crate::shape::Order;
 
@@ -24,11 +24,10 @@ const SPARE_CAPACITY: usize = 128;
 ///
 /// # Errors
 ///
-/// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version.
-/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy does not support the dtype.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are subarrays and the order is
-///   Fortran's.
-/// - [`Overflow`](crate::error::ErrorKind::Overflow) if no version can hold the header.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the version, or if the elements are subarrays and the
+///   order is Fortran's.
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy does not support the dtype.
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) if no version can hold the header.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a
 ///   subarray.
 ///
@@ -68,12 +67,12 @@ fn format_with_placement(
     if header.dtype().is_foreign_to_numpy() {
         let reason = DType::FOREIGN_REASON.into();
         let dtype = header.dtype().clone();
-        let error = Error::from(ErrorKind::NotRepresentable { format: "NPY", dtype, reason });
+        let error = Error::from(Fault::NotRepresentable { format: "NPY", dtype, reason });
         return Err(error.with_help(Remedy::WriteAs { rust_type: "Complex<f32>" }));
     }
     if matches!(header.dtype(), DType::Subarray(_)) && header.order() == Order::Fortran {
         let reason = "elements that are arrays are written in C order only: in Fortran order their parts would not be contiguous";
-        return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+        return Err(Fault::BadOption { reason: reason.into() }.into());
     }
     let text = header_text(&*header.ungroup_inner_axes()?);
     let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);
@@ -83,20 +82,18 @@ fn format_with_placement(
     };
     let needed = [Version::V1, Version::V2, Version::V3].into_iter().find(|&version| fits(version));
     let Some(needed) = needed else {
-        return Err(ErrorKind::Overflow { what: format!("a header of {} bytes", text.len()) }.into());
+        return Err(Fault::Overflow { what: format!("a header of {} bytes", text.len()) }.into());
     };
     let version = version.unwrap_or(needed);
     if !fits(version) {
-        return Err(ErrorKind::VersionTooLow { wanted: version.numbers(), needed: needed.numbers() }.into());
+        return Err(Fault::VersionTooLow { wanted: version.numbers(), needed: needed.numbers() }.into());
     }
 
     // The spaces that `place` inserts can push the header past the limit that was checked above.
     let text = place(text, version);
     let padded = padded_len(encoded_len(&text, version), version);
     if padded > version.max_text_len() {
-        return Err(
-            ErrorKind::VersionTooLow { wanted: version.numbers(), needed: Version::V2.numbers() }.into()
-        );
+        return Err(Fault::VersionTooLow { wanted: version.numbers(), needed: Version::V2.numbers() }.into());
     }
     Ok(add_preamble_and_padding(&text, version, version.preamble_len() + padded))
 }

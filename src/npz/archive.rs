@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::bytes::Region;
 use crate::codec::NoIndex;
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Remedy, Result};
+use crate::error::{Error, Fault, FileKind, FilePart, Remedy, Result};
 use crate::progress::ProgressReporter;
 use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncated_archive};
 use crate::zip::{self, Member, Method};
@@ -300,13 +300,13 @@ fn has_converted_lines(archive_bytes: &mut ArchiveBytes<'_>, is_shorter: bool) -
 /// Returns the error for a file without an end record, by its first bytes.
 fn not_an_archive(first: &[u8]) -> Error {
     if first.is_empty() {
-        return ErrorKind::bad_magic("NPZ", first).with_help(Remedy::FinishArchive);
+        return Fault::bad_magic("NPZ", first).with_help(Remedy::FinishArchive);
     }
     if FileKind::of(first) != Some(FileKind::Zip) {
-        return ErrorKind::bad_magic("NPZ", first);
+        return Fault::bad_magic("NPZ", first);
     }
     let reason = "it has no end record: it is truncated, or its writer was dropped without `finish`".into();
-    let error = Error::from(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None });
+    let error = Error::from(Fault::Malformed { part: FilePart::Archive, reason, offset: None });
     error.with_help(Remedy::FinishArchive)
 }
 
@@ -315,12 +315,12 @@ const CONVERTED_LINES: &str = ", as after a conversion of line ends";
 
 impl Archive {
     pub(super) fn load(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
-        Self::load_consistent(archive_bytes).map_err(|error| match error.kind() {
-            ErrorKind::Malformed { part: FilePart::Archive, reason, offset }
+        Self::load_consistent(archive_bytes).map_err(|error| match error.fault() {
+            Fault::Malformed { part: FilePart::Archive, reason, offset }
                 if has_converted_lines(archive_bytes, reason == zip::MISSING_BYTES).unwrap_or(false) =>
             {
                 let reason = format!("{reason}{CONVERTED_LINES}");
-                ErrorKind::Malformed { part: FilePart::Archive, reason, offset: *offset }.into()
+                Fault::Malformed { part: FilePart::Archive, reason, offset: *offset }.into()
             }
             _ => error,
         })
@@ -360,7 +360,7 @@ impl Archive {
             let reason = format!(
                 "programs disagree on what it has: its directory is at byte {start}, and a {what} that does not belong to it is at byte {place}"
             );
-            Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: Some(place) }.into())
+            Err(Fault::Malformed { part: FilePart::Archive, reason, offset: Some(place) }.into())
         };
         for &(place, signature, what) in &self.end.other_places {
             let is_within = place.checked_add(4).is_some_and(|end| end <= len);
@@ -437,7 +437,7 @@ impl Archive {
             KeyRef::Index(index) => match self.at(index) {
                 Ok(member) if !passes(index) => {
                     let name = member.name.clone();
-                    Err(ErrorKind::NoSuchMember { name, available: Vec::new() }.into())
+                    Err(Fault::NoSuchMember { name, available: Vec::new() }.into())
                 }
                 found => found.map(|_| index),
             },
@@ -455,11 +455,11 @@ impl Archive {
         match found.as_deref() {
             Some([index]) => Ok(*index),
             Some(indices) => {
-                Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
+                Err(Fault::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
             None => {
                 let names = self.members.iter().map(NpzMember::name);
-                Err(ErrorKind::no_such_member(name, names).into())
+                Err(Error::no_such_member(name, names))
             }
         }
     }
@@ -488,7 +488,7 @@ impl Archive {
     pub(super) fn at(&self, index: usize) -> Result<&Member> {
         let length = self.members.len() as u64;
         let member = self.members.get(index).map(|member| &member.0);
-        member.ok_or_else(|| ErrorKind::OutOfBounds { index: index as i128, length, axis: None }.into())
+        member.ok_or_else(|| Fault::OutOfBounds { index: index as i128, length, axis: None }.into())
     }
 }
 

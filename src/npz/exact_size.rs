@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::codec::UnorderedCrc;
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 use crate::options::ReadOptions;
 use crate::transfer::{ObservedReader, Observer, Source};
 use crate::zip::Member;
@@ -34,7 +34,7 @@ pub(super) fn with_exact_size(
         let (packed, size) = (member.packed, member.size);
         let reason =
             format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
-        return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
+        return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Remedy, Result};
+use crate::error::{Error, Fault, FileKind, FilePart, Remedy, Result};
 use crate::header::Header;
 use crate::io::{NpyReader, ReadArray};
 use crate::npy_format::NpyHeader;
@@ -214,7 +214,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     ///
     /// # Examples
@@ -449,7 +449,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -484,7 +484,7 @@ impl NpzFile {
             Err(error)
                 if error.is_format()
                     || error.is_limit()
-                    || matches!(error.kind(), ErrorKind::Encrypted { .. }) =>
+                    || matches!(error.fault(), Fault::Encrypted { .. }) =>
             {
                 Ok(false)
             }
@@ -682,7 +682,7 @@ fn no_arrays(members: &[NpzMember]) -> Error {
         true => "it is an archive of PyTorch, whose elements are described by a pickle".to_owned(),
         false => format!("none of its {} members is an array", members.len()),
     };
-    let error = Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
+    let error = Error::from(Fault::Unsupported { part: FilePart::Archive, reason });
     if is_of_torch { error.with_help(Remedy::OtherFile(FileKind::Torch)) } else { error }
 }
 
@@ -703,7 +703,7 @@ impl ReadOptions {
             // A map cannot represent two members with the same name: return an error instead of losing an array.
             let name = npz.members()[index].name().to_owned();
             if let Some((first, _)) = arrays.insert(name.clone(), (index, array)) {
-                let error = ErrorKind::AmbiguousName { name, indices: vec![first, index] };
+                let error = Fault::AmbiguousName { name, indices: vec![first, index] };
                 return Err(npz.at_path(error.into()));
             }
         }

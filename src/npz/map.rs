@@ -14,7 +14,7 @@ use super::member::{self, Remark};
 use crate::array::ViewMutNpyExt;
 use crate::codec::Crc;
 use crate::elements::{ViewElement, ViewMutElement};
-use crate::error::{CopyReason, Error, ErrorKind, Result};
+use crate::error::{CopyReason, Error, Fault, Result};
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::mmap::not_regular;
 use crate::options::ReadOptions;
@@ -58,7 +58,7 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is that of something else.
     ///
     /// # Safety
     ///
@@ -91,7 +91,7 @@ impl NpzMmap {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated, longer than its
@@ -175,18 +175,16 @@ fn whole_archive(map: &[u8]) -> ArchiveBytes<'_> {
 
 /// Returns whether an error means that the type matches, and only the member's storage prevents a view.
 fn needs_copy(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::NeedsCopy(_))
+    matches!(error.fault(), Fault::NeedsCopy(_))
 }
 
 /// Returns the range of a stored member's content in the map.
 fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
     let content = member::unencrypted_content_offset(&mut whole_archive(map), member)?;
     if member.method != Method::Stored {
-        return Err(ErrorKind::NeedsCopy(CopyReason::Compressed {
-            packed: member.packed,
-            size: member.size,
-        })
-        .into());
+        return Err(
+            Fault::NeedsCopy(CopyReason::Compressed { packed: member.packed, size: member.size }).into()
+        );
     }
     // `member::unencrypted_content_offset` has checked that the content ends within the map, whose length is a `usize`.
     Ok(content as usize..(content + member.packed) as usize)
@@ -231,7 +229,7 @@ impl NpzMmapMut {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     ///
     /// # Safety
     ///
@@ -273,7 +271,7 @@ impl NpzMmapMut {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if

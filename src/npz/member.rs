@@ -12,7 +12,7 @@ use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::dynamic::fill;
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 use crate::header::Header;
 use crate::io::change::{create_unnamed_file, temporary_folder};
 use crate::io::{self, Expected, NpyReader, ReadArray};
@@ -146,7 +146,7 @@ pub(super) fn read_raw(
     let read = |source: &mut Source<'_>| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
-        let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
+        let len = usize::try_from(member.size).map_err(|_| Fault::OutOfMemory { bytes: member.size })?;
         // A one-byte unsigned integer is a valid dtype.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, &progress_options)
@@ -366,7 +366,7 @@ fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
             let (size, packed) = (member.size, member.packed);
             let reason =
                 format!("{packed} bytes that are {method} cannot contain the {size} bytes that are declared");
-            Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
+            Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into())
         }
         _ => options.get_limits().check_expansion(member.size, member.packed),
     }
@@ -423,11 +423,9 @@ pub(super) fn unencrypted_content_offset(
 ) -> Result<u64> {
     let content = content_offset(archive_bytes, member)?;
     if member.is_encrypted() {
-        return Err(ErrorKind::Unsupported {
-            part: FilePart::Archive,
-            reason: "the member is encrypted".into(),
-        }
-        .into());
+        return Err(
+            Fault::Unsupported { part: FilePart::Archive, reason: "the member is encrypted".into() }.into()
+        );
     }
     Ok(content)
 }
@@ -493,7 +491,7 @@ fn decoder_for(member: &Member) -> Result<Decoder> {
         }
         method => {
             let reason = format!("the member is compressed as {method}");
-            let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
+            let error = crate::error::Error::from(Fault::Unsupported { part: FilePart::Archive, reason });
             let is_zstd = method == Method::Zstd;
             return Err(if is_zstd {
                 error.with_help(crate::error::Remedy::Feature { name: "zstd" })
@@ -587,7 +585,7 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
         #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
         unreachable!("the crate decodes what is encrypted or compressed by a rare method")
     };
-    let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
+    let error = crate::error::Error::from(Fault::Unsupported { part: FilePart::Archive, reason });
     Err(error.with_help(crate::error::Remedy::Feature { name }))
 }
 
@@ -659,7 +657,7 @@ fn read_verified_unbuffered(
             Ok(()) => blocks.check_unread_blocks(options.get_threads()),
             Err(_) => Ok(()),
         };
-        let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
+        let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.fault(), Fault::Cancelled));
         if !blocks.has_mismatch() || is_cancelled {
             return checked.and(output);
         }
@@ -690,7 +688,7 @@ fn read_verified_sequentially(
                 true => Ok(unpack.has_more_frames()),
                 false => {
                     let reason = format!("the compressed stream ends before its {} bytes", member.packed);
-                    Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
+                    Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into())
                 }
             }
         })?,
@@ -715,6 +713,6 @@ fn read_verified_sequentially(
     })?;
     match found == member.crc {
         true => Ok(has_more_frames),
-        false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
+        false => Err(Fault::wrong_checksum(found, member.crc).into()),
     }
 }

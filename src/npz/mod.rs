@@ -11,7 +11,7 @@
 //!
 //! What the functions have in common that read a member.
 //!
-//! - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+//! - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
 //!   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
 //!   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
 //! - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing or wrong (with the

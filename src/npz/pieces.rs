@@ -9,7 +9,7 @@ use super::NpzWriter;
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
 use crate::bytes;
 use crate::elements::WritableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::io::NpyWriter;
 use crate::options::{Verb, WriteOptions};
 use crate::transfer;
@@ -25,14 +25,11 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
-    ///   or contains a NUL, or if the options contradict the call.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if `write` pushes more or fewer elements than
-    ///   declared.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, or if the elements are
-    ///   Python objects.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes or contains a NUL, or if the
+    ///   options contradict the call, or if text has no width, or if the elements are Python objects.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member, or if `write` pushes more or
+    ///   fewer elements than declared.
     /// - Any error that `write` returns.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
@@ -94,7 +91,7 @@ impl<W: Write> NpzWriter<W> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the name is longer than 65,535 bytes or contains a NUL, or if
     ///   the options request a sync and the writer is not a file.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples
@@ -151,7 +148,7 @@ impl<W: Write> NpzWriter<W> {
                 copied += came as u64;
                 if came < max_len {
                     let reason = format!("expected {len} bytes from the reader, found {copied}");
-                    return Err(ErrorKind::BadSource { reason }.into());
+                    return Err(Fault::BadSource { reason }.into());
                 }
             }
             Ok(())

@@ -86,7 +86,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - The [errors of members](crate::npz#errors-of-members).

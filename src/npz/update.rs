@@ -13,7 +13,7 @@ use super::pieces::RawBytes;
 use super::writer::PackedContent;
 use crate::array::WriteArray;
 use crate::bytes::Region;
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::options::{Verb, WriteOptions};
 use crate::transfer::truncated_archive;
@@ -78,13 +78,13 @@ impl<'a> NpzUpdate<'a> {
     /// Opens and locks an archive.
     ///
     /// The lock is held until the update is finished or dropped; until then, any other update fails with
-    /// [`ErrorKind::Locked`]. The archive does not change before [`NpzUpdate::finish`].
+    /// [`Locked`](crate::error::ErrorKind::Locked). The archive does not change before [`NpzUpdate::finish`].
     ///
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         WriteOptions::new().update_npz(path)
     }
@@ -134,7 +134,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly
+    /// [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly
     /// one member has the name; [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     ///
     /// # Examples
@@ -160,7 +160,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     pub fn add(self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         self.add_content(name_in_archive(name.into()), Content::Array(array))
     }
@@ -169,7 +169,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     ///
     /// # Examples
     ///
@@ -192,7 +192,7 @@ impl<'a> NpzUpdate<'a> {
     fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
         let is_old = self.archive.indices_of_name(&name).any(|index| self.is_not_removed(index));
         if is_old || !self.added_names.insert(name.clone()) {
-            return Err(Error::from(ErrorKind::NameTaken { name }).at_path(&self.path));
+            return Err(Error::from(Fault::NameTaken { name }).at_path(&self.path));
         }
         self.added.push((name, content));
         Ok(self)
@@ -204,7 +204,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// - [`Unsupported`](crate::error::ErrorKind::Unsupported) if the member is encrypted: the new content would not be.
     ///   Remove it and add the array, if that is meant.
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn replace(self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
@@ -225,7 +225,7 @@ impl<'a> NpzUpdate<'a> {
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
-            return Err(Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason })
+            return Err(Error::from(Fault::Unsupported { part: FilePart::Archive, reason })
                 .at_member(&member.name)
                 .at_path(&self.path));
         }
@@ -237,7 +237,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
@@ -261,7 +261,7 @@ impl<'a> NpzUpdate<'a> {
     /// - Any error of [`NpzWriter::add`](crate::NpzWriter::add) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not a regular file, or refers to an
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not a regular file, or refers to an
     ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {
@@ -294,7 +294,7 @@ impl<'a> NpzUpdate<'a> {
             // Check this before the central directory makes the copy a valid archive.
             match Archive::load(&mut ArchiveBytes::of(Region::of_file(old))) {
                 Ok(now) if now.has_same_members(&archive) => npz.finish().map(drop),
-                _ => Err(ErrorKind::Locked.into()),
+                _ => Err(Fault::Locked.into()),
             }
         };
         change::replace_locked(&path, old, &options, write).map_err(|error| error.at_path(&path))

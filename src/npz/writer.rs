@@ -9,7 +9,7 @@ use super::archive::name_in_archive;
 use super::member::LocalFields;
 use crate::array::{WriteArray, store_npy};
 use crate::codec::{BlockIndex, Crc, PackMethod};
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::io::change;
 use crate::options::{Compression, Verb, WriteOptions};
 use crate::transfer::{PackWriter, PackerPool, Sink, os, streams};
@@ -101,16 +101,16 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
     ///   or contains a NUL, if the options contradict the call.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
+    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the array changes while it is written to
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if the array changes while it is written to
     ///   a stream.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn add<N, T>(&mut self, name: N, array: &T) -> Result<()>
@@ -156,16 +156,16 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
     ///   or contains a NUL, if the options contradict the call.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-    ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
+    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the array changes while it is written to
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if the array changes while it is written to
     ///   a stream.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
@@ -223,7 +223,7 @@ impl<W: Write> NpzWriter<W> {
         let extra = &local.extra;
         if !zip::extra_fields_fit(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
-            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
+            return Err(Fault::Unsupported { part: FilePart::Archive, reason }.into());
         }
         self.is_broken = true;
         let member = Member { offset: self.state.len, next_record_offset: 0, ..old.clone() };
@@ -246,7 +246,7 @@ impl<W: Write> NpzWriter<W> {
                 let copied = std::io::copy(&mut file.take(old.packed), &mut self.writer)?;
                 if copied < old.packed {
                     let reason = "the archive was truncated while a member was being copied".into();
-                    return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
+                    return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());
                 }
                 self.state.len += copied;
             }
@@ -269,11 +269,11 @@ impl<W: Write> NpzWriter<W> {
         self.check_not_broken()?;
         change::check_can_sync(&mut self.writer, &self.options)?;
         if self.names.contains(name) {
-            return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
+            return Err(Fault::NameTaken { name: name.to_owned() }.into());
         }
         if u16::try_from(name.len()).is_err() || name.contains('\0') {
             let reason = "the name of a member is limited to 65,535 bytes and must not contain NUL".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl<W: Write> NpzWriter<W> {
             false => Ok(()),
             true => {
                 let reason = "an earlier error has left an incomplete member in the archive".into();
-                Err(ErrorKind::OutOfTurn { reason }.into())
+                Err(Fault::OutOfTurn { reason }.into())
             }
         }
     }
@@ -372,12 +372,12 @@ impl<W: Write> NpzWriter<W> {
         if let Some(known) = known {
             if known != (member.crc, member.size, member.packed) {
                 let reason = "the array changed while it was being written".into();
-                return Err(ErrorKind::ArrayChanged { reason }.into());
+                return Err(Fault::ArrayChanged { reason }.into());
             }
         } else if has_descriptor {
             if sizes == zip::SizesLocation::Descriptor32 && member.size.max(member.packed) >= u32::MAX.into()
             {
-                return Err(ErrorKind::Overflow {
+                return Err(Fault::Overflow {
                     what: "a member that was declared to be shorter than 4 GiB".into(),
                 }
                 .into());
@@ -471,7 +471,7 @@ fn packing(compression: Compression) -> Result<(Method, Option<PackMethod>)> {
         Compression::Zstd(_) => return Err(Error::missing_feature("Compression::Zstd", "zstd")),
         Compression::Lz4 => {
             let reason = "members of archives are not compressed with LZ4".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
     })
 }
@@ -521,12 +521,12 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
 ///
 /// # Errors
 ///
-/// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if two arrays have the same name.
+/// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two arrays have the same name.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
 ///   longer than 65,535 bytes or contains a NUL.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
+///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot represent
 ///   the elements.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.

@@ -13,7 +13,7 @@ use ::zip::result::ZipError;
 use super::archive::ArchiveBytes;
 use super::exact_size::{ContentReader, with_exact_size};
 use crate::codec::{UnorderedCrc, xz};
-use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
+use crate::error::{Error, Fault, FilePart, Remedy, Result};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 use crate::zip::{self, Member, Method};
@@ -87,12 +87,12 @@ pub(super) fn read_verified(
     let found = checksum.finish(member.size, &mut |_, _| Ok(()))?; // all bytes have been observed
     if member.method_inside_aes().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
-        return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
+        return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     // AE-2 members may have no CRC (0): the authentication code replaces the CRC.
     match found == member.crc || is_authenticated && member.crc == 0 {
         true => Ok(()),
-        false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
+        false => Err(Fault::wrong_checksum(found, member.crc).into()),
     }
 }
 
@@ -128,7 +128,7 @@ fn with_decoded<T>(
     // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
     check_decoder_memory(archive_bytes, (member, content), method, options)?;
     if member.is_encrypted() && options.get_password().is_none() {
-        return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Remedy::Password));
+        return Err(Error::from(Fault::Encrypted { has_password: false }).with_help(Remedy::Password));
     }
     let reached = std::cell::Cell::new(0);
     let end = content + member.packed;
@@ -168,7 +168,7 @@ impl Read for DecodedContent<'_> {
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> Error {
-    ErrorKind::Malformed {
+    Fault::Malformed {
         part: FilePart::Archive,
         reason: format!("its compressed content is malformed: {error}"),
         offset: None,
@@ -184,14 +184,14 @@ fn convert_zip_error(error: ZipError) -> Error {
             Err(error) => malformed(&error),
         },
         ZipError::InvalidPassword => {
-            Error::from(ErrorKind::Encrypted { has_password: true }).with_help(Remedy::Password)
+            Error::from(Fault::Encrypted { has_password: true }).with_help(Remedy::Password)
         }
         error => malformed(&error),
     }
 }
 
 fn unsupported(method: Method) -> Error {
-    ErrorKind::Unsupported {
+    Fault::Unsupported {
         part: FilePart::Archive,
         reason: format!("the member is encrypted and compressed as {method}"),
     }
@@ -211,7 +211,7 @@ fn check_decoder_memory(
         Method::Xz if member.is_encrypted() => {
             // The block headers, which contain the dictionary sizes, are also encrypted.
             let reason = "the member is encrypted and compressed as xz: the memory required is unknown";
-            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason: reason.into() }.into());
+            return Err(Fault::Unsupported { part: FilePart::Archive, reason: reason.into() }.into());
         }
         Method::Xz => xz::largest_dictionary(&mut |at, into| {
             let left = member.packed.saturating_sub(at);

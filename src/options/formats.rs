@@ -63,7 +63,7 @@ impl Compression {
 #[non_exhaustive]
 pub enum Trailing {
     /// Protects the bytes: if there are any, the write fails with
-    /// [`CannotReplace`](crate::error::ErrorKind::CannotReplace).
+    /// [`CannotChange`](crate::error::ErrorKind::CannotChange).
     #[default]
     Protect,
     /// Keeps the bytes, after the new array.

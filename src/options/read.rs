@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use super::thread_count;
 use crate::dtype::{ByteOrder, Casting, CastingRules, LongDoubleFormat, Narrow};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::limits::Limits;
 use crate::progress::ProgressCallback;
 
@@ -174,7 +174,7 @@ impl ReadOptions {
 
     /// Ignores fields of the file's records that the struct does not have.
     ///
-    /// By default they are an error, [`ExtraField`](crate::error::ErrorKind::ExtraField).
+    /// By default they are an error, [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch).
     #[must_use]
     pub fn ignore_extra_fields(mut self, ignore: bool) -> Self {
         self.ignore_extra_fields = ignore;
@@ -194,7 +194,7 @@ impl ReadOptions {
     /// Takes elements as they are when they are read into [memory of the caller](crate::NpyReader::read_into_bytes): bools other
     /// than 0 and 1, and text with invalid code points, as NumPy does.
     ///
-    /// By default they are an error, [`InvalidElement`](crate::error::ErrorKind::InvalidElement). Elements of Rust types are
+    /// By default they are an error, [`Malformed`](crate::error::ErrorKind::Malformed). Elements of Rust types are
     /// always checked, those of a [`DynArray`](crate::DynArray) when they are viewed; so are checksums.
     ///
     /// ```
@@ -366,7 +366,7 @@ impl ReadOptions {
             let reason =
                 "allow_trailing(false) would have no effect: this does not look at what follows the array"
                     .into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         Ok(())
     }

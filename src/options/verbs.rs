@@ -4,7 +4,7 @@
 
 use super::write::WriteOptions;
 use super::{Compression, Trailing};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// An option that changes bytes, values or guarantees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl WriteOptions {
             None => Ok(()),
             Some(choice) => {
                 let reason = format!("`{}` does not have the option `{}`", verb.name(), choice.name());
-                Err(ErrorKind::BadOption { reason }.into())
+                Err(Fault::BadOption { reason }.into())
             }
         }
     }

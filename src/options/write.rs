@@ -88,7 +88,7 @@ impl WriteOptions {
     /// Sets the width of text (`String`, in code points) and of byte strings (`Vec<u8>`, in bytes).
     ///
     /// By default, it is the length of the longest element, but at least 1, as in NumPy. An element that exceeds
-    /// a width that was set is an error, [`TextTooLong`](crate::error::ErrorKind::TextTooLong); it is never
+    /// a width that was set is an error, [`NotConvertible`](crate::error::ErrorKind::NotConvertible); it is never
     /// truncated.
     ///
     /// ```
@@ -223,7 +223,7 @@ impl WriteOptions {
     ///
     /// Some programs interpret this type by its size, some always as `bool` or always as `bf16`, and some
     /// cannot read it. By default, `bool` is an error,
-    /// [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable), and `bf16` is written as raw bytes.
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible), and `bf16` is written as raw bytes.
     #[must_use]
     pub fn ra_bools(mut self, ra_bools: bool) -> Self {
         self.ra_bools = ra_bools;

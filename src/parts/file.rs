@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{FileId, LockPurpose, Locked, id_of, is_being_changed};
 use crate::io::{self, Expected, FormatHeader};
@@ -266,8 +266,8 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](ErrorKind::Io) if an I/O operation fails.
-    /// - [`Trailing`](ErrorKind::Trailing) if bytes follow the array.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
     ///
     /// # Examples
     ///
@@ -305,7 +305,7 @@ impl NpyFile {
             }
         }
         let rows = surplus.checked_div(self.header().row_bytes()).unwrap_or(0);
-        Err(self.at_path(ErrorKind::Trailing { bytes: surplus, at_least: false, rows }.into()))
+        Err(self.at_path(Fault::Trailing { bytes: surplus, at_least: false, rows }.into()))
     }
 
     /// Attaches the lock for writing parts, and the path to report in errors.
@@ -343,7 +343,7 @@ impl NpyFile {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file now contains a different array.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if the file now contains a different array.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array is a stack or an object in a store.
     ///
     /// # Examples
@@ -364,7 +364,7 @@ impl NpyFile {
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
         if let Some(reason) = self.refresh_obstacle {
-            return Err(self.at_path(ErrorKind::BadOption { reason: reason.into() }.into()));
+            return Err(self.at_path(Fault::BadOption { reason: reason.into() }.into()));
         }
         let found = header_of(&self.bytes, self.format_header.expected(), &self.options);
         let (found, data_offset) = found.map_err(|error| self.at_path(error))?;
@@ -372,7 +372,7 @@ impl NpyFile {
         // A different offset means that the file has been rewritten, even with the same dtype.
         if (old.dtype(), old.order()) != (new.dtype(), new.order()) || self.data_offset != data_offset {
             let reason = "the file contains a different array than when it was opened".into();
-            return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
+            return Err(self.at_path(Fault::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
         let old = std::mem::replace(&mut self.format_header, found);
@@ -570,7 +570,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if they end beyond any file.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if they end beyond any file.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
     ///
     /// That elements are missing is an error when they are read, or of [`check_complete`](NpyFile::check_complete).
@@ -675,7 +675,7 @@ impl ReadOptions {
         header: Header,
     ) -> Result<NpyFile> {
         let Some(end) = offset.checked_add(header.declared_payload_len()?) else {
-            return Err(ErrorKind::overflow("the offset of the elements").into());
+            return Err(Fault::Overflow { what: "the offset of the elements".into() }.into());
         };
         let source: Arc<dyn ReadAt> = Arc::new(source);
         NpyFile::of_elements(SharedRegion::part(&source, offset..end), header, self)

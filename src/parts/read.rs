@@ -9,7 +9,7 @@ use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::Runs;
 use crate::elements::{ReadableElement, inner_axes_of};
-use crate::error::{ErrorKind, Result, WantedShape};
+use crate::error::{Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{Payload, PayloadRef, ReadArray};
 use crate::options::ReadOptions;
@@ -121,7 +121,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
     ///   is out of bounds.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
@@ -215,7 +215,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if the mask has a
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if the mask has a
     ///   different length.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
@@ -241,7 +241,7 @@ impl NpyFile {
                 mask.len(),
                 self.header().shape_ref()
             );
-            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+            return Err(self.at_path(Fault::BadOption { reason }.into()));
         }
         let indices: Vec<usize> = (0..mask.len()).filter(|index| mask[*index]).collect();
         self.take(axis, &indices)
@@ -281,7 +281,7 @@ impl NpyFile {
         let inner = T::inner_ndim();
         let shape = self.header().outer_shape(inner, self.options.is_innermost_first());
         if axis >= shape.ndim() {
-            return Err(ErrorKind::NoSuchAxis { axis, shape }.into());
+            return Err(Fault::NoSuchAxis { axis, shape }.into());
         }
         Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
     }
@@ -324,6 +324,6 @@ pub(crate) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>)
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {
         // The type of the slice determines the number of axes. If it is dynamic, any number is accepted.
-        ErrorKind::ShapeMismatch { found, wanted: WantedShape::Axes(D::NDIM.unwrap_or_default()) }.into()
+        Fault::ShapeMismatch { found, wanted: WantedShape::Axes(D::NDIM.unwrap_or_default()) }.into()
     })
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
 use crate::bytes::Runs;
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::limits;
 use crate::options::ReadOptions;
@@ -49,7 +49,7 @@ impl Axes {
     pub(crate) fn of(header: &Header, inner: usize, options: &ReadOptions) -> Result<Self> {
         let dims = header.shape();
         let Some(ndim) = dims.len().checked_sub(inner) else {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(Fault::ShapeMismatch {
                 found: header.shape_ref().clone(),
                 wanted: WantedShape::Axes(inner),
             }
@@ -154,14 +154,14 @@ impl Selection {
     pub(crate) fn locate_indices(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
-            return Err(ErrorKind::NoSuchAxis { axis, shape: header.shape_ref().clone() }.into());
+            return Err(Fault::NoSuchAxis { axis, shape: header.shape_ref().clone() }.into());
         };
         let (least, most) = indices
             .iter()
             .fold((usize::MAX, 0), |(least, most), index| (least.min(*index), most.max(*index)));
         if !indices.is_empty() && most >= length {
             let index = indices.iter().find(|index| **index >= length).unwrap_or(&most);
-            return Err(ErrorKind::OutOfBounds {
+            return Err(Fault::OutOfBounds {
                 index: *index as i128,
                 length: length as u64,
                 axis: Some(axis),
@@ -304,7 +304,7 @@ impl Selection {
             if is_written {
                 std::mem::swap(&mut found, &mut expected);
             }
-            return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(expected) }.into());
+            return Err(Fault::ShapeMismatch { found, wanted: WantedShape::Exactly(expected) }.into());
         }
         let mut axis_range = self.axes.iter();
         let mut axis = 0;
@@ -332,7 +332,7 @@ impl Selection {
 
 fn wrong_rank_error(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
     let wanted = elements.iter().filter(|element| !element.is_new_axis()).count();
-    ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Sliced(wanted) }.into()
+    Fault::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Sliced(wanted) }.into()
 }
 
 /// Resolves one element of a slice along an axis, by ndarray's rules.
@@ -345,7 +345,7 @@ fn axis_range(element: SliceInfoElem, axis: usize, length: usize) -> Result<Axis
     };
     let outside = |index: isize| {
         let (index, length) = (index as i128, length as u64);
-        Error::from(ErrorKind::OutOfBounds { index, length, axis: Some(axis) })
+        Error::from(Fault::OutOfBounds { index, length, axis: Some(axis) })
     };
     match element {
         SliceInfoElem::Index(index) => {
@@ -362,7 +362,7 @@ fn axis_range(element: SliceInfoElem, axis: usize, length: usize) -> Result<Axis
             let (to, is_reversed) = (to.max(from), step < 0);
             let step = step.unsigned_abs();
             if step == 0 {
-                return Err(ErrorKind::BadOption { reason: "the slice has a step of 0".into() }.into());
+                return Err(Fault::BadOption { reason: "the slice has a step of 0".into() }.into());
             }
             let count = (to - from).div_ceil(step);
             // A reversed slice always contains the last index of the range; a forward slice, the first.

@@ -2,7 +2,7 @@
 
 use ndarray::{Slice, SliceInfoElem};
 
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 
 /// Parses a slice in NumPy's notation, for an array of this shape: what a user of a program or a service asks for.
 ///
@@ -80,7 +80,7 @@ pub fn parse_slice(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>> {
 }
 
 fn bad_slice(reason: String) -> Error {
-    ErrorKind::BadOption { reason }.into()
+    Fault::BadOption { reason }.into()
 }
 
 /// Parses one part: an index or `start:end:step`, for an axis of this length.

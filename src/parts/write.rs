@@ -8,7 +8,7 @@ use super::NpyFile;
 use super::select::Selection;
 use crate::bytes::Region;
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::Header;
 use crate::io::change::{self, LockPurpose};
 use crate::io::{self, Expected};
@@ -26,7 +26,7 @@ impl NpyFile {
     /// Opens a file for writing parts of its array with [`NpyFile::write_slice`].
     ///
     /// While the file is open, other processes may write other parts in the same way or through maps.
-    /// Attempts to append to the file or to replace it fail with [`ErrorKind::Locked`].
+    /// Attempts to append to the file or to replace it fail with [`Locked`](crate::error::ErrorKind::Locked).
     /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
     /// Each run of adjacent elements costs a system call here, because the elements in between may be changed by others.
@@ -35,7 +35,7 @@ impl NpyFile {
     /// # Errors
     ///
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path does not refer to a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
@@ -49,7 +49,7 @@ impl NpyFile {
     /// Opens a file for writing parts of its array, and excludes all other writers.
     ///
     /// While the file is open, any other attempt to write to it, to map it mutably or to replace it fails with
-    /// [`ErrorKind::Locked`]. Programs that do not use this library, such as NumPy, are not excluded: they must not
+    /// [`Locked`](crate::error::ErrorKind::Locked). Programs that do not use this library, such as NumPy, are not excluded: they must not
     /// change the file in the meantime.
     ///
     /// [`NpyFile::write_slice`] then writes many short runs by one system call, together with the elements in
@@ -105,7 +105,7 @@ impl NpyFile {
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the file was opened for reading only.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
-    ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the
+    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the elements cannot be stored with the
     ///   dtype of the file.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes, or if the array and the
     ///   slice have different shapes.
@@ -155,7 +155,8 @@ impl NpyFile {
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
         if self.locked.is_none() {
-            let error = Error::from(ErrorKind::bad_option("the file was opened for reading only"));
+            let error =
+                Error::from(Fault::BadOption { reason: "the file was opened for reading only".into() });
             return Err(error.with_help(Remedy::OpenToWrite));
         }
         let header = &*io::group_inner_axes_for::<A>(self.header(), None, self.options.is_innermost_first())?;

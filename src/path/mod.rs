@@ -65,9 +65,9 @@ where
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
+///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
 ///   with the call.
@@ -107,10 +107,10 @@ fn replace_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> R
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) or [`Limit`](crate::error::ErrorKind::Limit) if the
 ///   shape is too large or has too many axes.
-/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
-///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format cannot represent the header.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
 ///
 /// # Examples

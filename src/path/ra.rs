@@ -8,7 +8,7 @@ use ndarray::ShapeBuilder;
 
 use crate::array::{WriteArray, store_ra};
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
+use crate::error::{Error, Fault, FilePart, Remedy, Result};
 use crate::header::Extent;
 use crate::io::{self, Expected, Format, NpyReader, ReadArray, change};
 use crate::options::{ReadOptions, Trailing, Verb, WriteOptions};
@@ -50,8 +50,8 @@ where
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
 ///   represent the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
 ///   with the call.
@@ -104,7 +104,7 @@ fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         0 => Ok(Vec::new()),
         len => {
             let reason = format!("{len} bytes after its array would be lost");
-            Err(Error::from(ErrorKind::CannotReplace { reason }).with_help(Remedy::KeepTrailing))
+            Err(Error::from(Fault::CannotReplace { reason }).with_help(Remedy::KeepTrailing))
         }
     }
 }
@@ -138,7 +138,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
             && reader.extent().and_then(Extent::trailing).is_none()
         {
             let reason = "where its compressed data ends is unknown".into();
-            return Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into());
+            return Err(Fault::Malformed { part: FilePart::Data, reason, offset: None }.into());
         }
         reader.trailing()
     };
@@ -148,7 +148,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 /// Returns the error for an old file that cannot be read, and is therefore not replaced.
 fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
     let reason = format!("the bytes after its array cannot be read ({error}) and would be lost");
-    Error::from(ErrorKind::CannotReplace { reason }).with_help(Remedy::KeepTrailing)
+    Error::from(Fault::CannotReplace { reason }).with_help(Remedy::KeepTrailing)
 }
 
 /// Returns the header of an RA file as YAML, as shown in the documentation of the format.

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::options::{Verb, WriteOptions};
 
 /// A file that is read and then replaced by what was made of it, without losing what others change in between.
 ///
 /// The file is locked from opening until it has been replaced or this value is dropped. Other changes through this library
-/// fail with [`Locked`](ErrorKind::Locked) in that time, or wait; readers see the old file until the new one is in place.
+/// fail with [`Locked`](crate::error::ErrorKind::Locked) in that time, or wait; readers see the old file until the new one is in place.
 ///
 /// # Examples
 ///
@@ -62,9 +62,9 @@ impl FileReplacement {
     ///
     /// # Errors
     ///
-    /// - [`Io`](ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
-    /// - [`Locked`](ErrorKind::Locked) if it is locked.
-    /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if it is a folder, a pipe or a device.
+    /// - [`Io`](crate::error::ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if it is locked.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it is a folder, a pipe or a device.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         WriteOptions::new().begin_replacement(path)
     }
@@ -81,10 +81,10 @@ impl FileReplacement {
     /// # Errors
     ///
     /// - Any error that `write` returns. The old file is then unchanged.
-    /// - [`Io`](ErrorKind::Io) if an I/O operation fails.
-    /// - [`Locked`](ErrorKind::Locked) if a program that does not lock has replaced the file in the meantime.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if a program that does not lock has replaced the file in the meantime.
     /// - Another [conflict](crate::Error::is_conflict) if the file cannot be replaced.
-    /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if the path is that of an open file descriptor.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is that of an open file descriptor.
     pub fn replace_with<E: From<Error>>(self, write: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
         let Self { path, old, options } = self;
         with_caller_error(&path, |caller_error| {
@@ -143,7 +143,7 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`FileReplacement::open`], and [`BadOption`](ErrorKind::BadOption) for other options than [`sync`](Self::sync).
+    /// Those of [`FileReplacement::open`], and [`BadOption`](crate::error::ErrorKind::BadOption) for other options than [`sync`](Self::sync).
     pub fn begin_replacement(&self, path: impl AsRef<Path>) -> Result<FileReplacement> {
         let path = path.as_ref().to_owned();
         let open = || {
@@ -163,7 +163,7 @@ impl<E> CallerError<E> {
         result.map_err(|error| {
             self.0 = Some(error);
             // Any error makes the change discard the new file.
-            ErrorKind::Cancelled.into()
+            Fault::Cancelled.into()
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Converts RA's element types to dtypes and back.
 
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, FilePart, Remedy, Result};
+use crate::error::{Error, Fault, FilePart, Remedy, Result};
 
 /// Returns the dtype for an element type and size; raw bytes if NumPy has no such dtype.
 ///
@@ -17,7 +17,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
         0 | 5 => Kind::Void,
         _ => {
             let reason = format!("unknown element type {eltype}, expected 0 to 5");
-            return Err(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(16) }.into());
+            return Err(Fault::Malformed { part: FilePart::Header, reason, offset: Some(16) }.into());
         }
     };
     let is_possible = match eltype {
@@ -27,7 +27,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
     };
     if !is_possible {
         let reason = format!("an element of type {eltype} cannot have {elbyte} bytes");
-        return Err(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(24) }.into());
+        return Err(Fault::Malformed { part: FilePart::Header, reason, offset: Some(24) }.into());
     }
     let size = usize::try_from(elbyte).ok().filter(|size| *size <= MAX_ITEM_SIZE);
     // Floats of 12 bytes are those of 32-bit x86 in NPY files only.
@@ -37,7 +37,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
         size.and_then(|size| Scalar::new(kind, size, order).or_else(|| Scalar::new(Kind::Void, size, order)));
     scalar.map(DType::from).ok_or_else(|| {
         let reason = format!("an element of {elbyte} bytes is larger than {MAX_ITEM_SIZE}");
-        ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(24) }.into()
+        Fault::Malformed { part: FilePart::Header, reason, offset: Some(24) }.into()
     })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             }
         };
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
-        return Err(Error::from(ErrorKind::NotRepresentable { format, dtype, reason }).with_help(help));
+        return Err(Error::from(Fault::NotRepresentable { format, dtype, reason }).with_help(help));
     };
     // A dtype without a byte order, such as that of single bytes, passes both tests. It counts as
     // little-endian.
@@ -84,7 +84,7 @@ pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
         (false, true) => Ok((number, true)),
         (false, false) => {
             let reason = "its fields have different byte orders".into();
-            Err(ErrorKind::NotRepresentable { format: "RA", dtype: dtype.clone(), reason }.into())
+            Err(Fault::NotRepresentable { format: "RA", dtype: dtype.clone(), reason }.into())
         }
     }
 }

@@ -12,7 +12,7 @@ pub use query::query;
 
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{Error, ErrorKind, FilePart, FileSection, LimitKind, Result};
+use crate::error::{Error, Fault, FilePart, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
@@ -171,7 +171,7 @@ pub(crate) fn has_magic(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if RA has no type for the elements, as for
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if RA has no type for the elements, as for
 ///   text, times and objects; for bools, because not every program reads element type 5; and for records
 ///   whose fields have different byte orders.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a
@@ -203,7 +203,7 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
 ///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`Malformed`](crate::error::ErrorKind::Malformed) for
 ///   an unknown element type, an element that is too large, or a data size that contradicts the shape; or
-///   [`Overflow`](crate::error::ErrorKind::Overflow).
+///   [`Malformed`](crate::error::ErrorKind::Malformed).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let mut magic = *MAGIC;
@@ -214,7 +214,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     }
     let first = &bytes[..bytes.len().min(MAGIC.len())];
     if !magic.starts_with(first) {
-        return Err(ErrorKind::bad_magic("RA", bytes));
+        return Err(Fault::bad_magic("RA", bytes));
     }
     let numbers = bytes.chunks_of::<8>();
     let read =
@@ -234,7 +234,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let dim = |bytes| {
         let dim = read(bytes);
         usize::try_from(dim)
-            .map_err(|_| Error::from(ErrorKind::Overflow { what: format!("an axis of length {dim}") }))
+            .map_err(|_| Error::from(Fault::Overflow { what: format!("an axis of length {dim}") }))
     };
     let dims = numbers[MIN_HEADER_LEN / 8..end / 8].iter().map(dim).collect::<Result<Vec<usize>>>()?;
     // A big-endian header comes from a big-endian machine: its data is big-endian even if no flag says so.
@@ -258,7 +258,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
             let reason = format!(
                 "it declares {size} bytes of data, but elements of {elbyte} bytes in shape {shape} take {expected}"
             );
-            Err(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(32) }.into())
+            Err(Fault::Malformed { part: FilePart::Header, reason, offset: Some(32) }.into())
         }
         _ => Ok(Parsed::Done(found, end)),
     }
@@ -271,5 +271,5 @@ fn bool_dtype() -> DType {
 /// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
     let part = if have < MIN_HEADER_LEN { FileSection::Preamble } else { FileSection::Header };
-    ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
+    Fault::Truncated { part, need: need as u64, have: have as u64 }.into()
 }

@@ -10,7 +10,7 @@ use super::{Recognizer, Scan, ScannedCall, ScannedName, ScannedPickle, Unseen};
 use crate::NpzFile;
 use crate::bytes::{InMemory, LocalFile, ReadAt};
 use crate::dynamic::object::{FileCompression, Pickle, View, is_usual_name, python_3_name};
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Result};
+use crate::error::{Error, Fault, FileKind, FilePart, Result};
 use crate::io::change::{create_unnamed_file, temporary_folder};
 use crate::io::{Expected, NpyReader, read_header};
 use crate::options::ReadOptions;
@@ -114,7 +114,7 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 // Only joblib skips the bytes of arrays: any other loader executes them.
-                Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                Err(error) if start == 0 && matches!(error.fault(), Fault::Unsupported { .. }) => {
                     cursor.set_position(start);
                     let mut bytes = Vec::new();
                     cursor.read_to_end(&mut bytes)?;
@@ -141,7 +141,7 @@ impl<'a> Scanner<'a> {
                     }
                     // What else it is says more, if nothing shows that it is a pickle.
                     let is_pickle = start > 0 || first[0] == 0x80 || damaged != Damaged::IsNone;
-                    let error = if is_pickle { error } else { ErrorKind::bad_magic("NPY", &first) };
+                    let error = if is_pickle { error } else { Fault::bad_magic("NPY", &first) };
                     return self.leave_rest_out(member, start, error);
                 }
             }
@@ -452,7 +452,7 @@ enum Damaged {
 }
 
 fn unsupported(reason: &str) -> Error {
-    ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into()
+    Fault::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into()
 }
 
 /// Whether all of a source is text.
@@ -478,5 +478,5 @@ fn is_importable(name: &str) -> bool {
 }
 
 fn malformed(part: FilePart, reason: impl Into<String>) -> Error {
-    ErrorKind::Malformed { part, reason: reason.into(), offset: None }.into()
+    Fault::Malformed { part, reason: reason.into(), offset: None }.into()
 }

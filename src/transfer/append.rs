@@ -3,7 +3,7 @@
 use super::source::Source;
 use super::{BLOCK_LEN, os};
 use crate::bytes;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::limits;
 use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
@@ -27,7 +27,7 @@ pub(crate) fn append(
         let more = capacity - arrived;
         // A caller that appends little by little needs space in proportion.
         let reserved = if has_trusted_len { into.try_reserve_exact(more) } else { into.try_reserve(more) };
-        reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: capacity as u64 })?;
+        reserved.map_err(|_| Fault::OutOfMemory { bytes: capacity as u64 })?;
         os::advise_huge_pages((into.as_ptr(), into.capacity()));
         let came = bytes::append(into, more, |buf| source.fill_read_buf(buf, usize::MAX).map(drop))?;
         reporter.add(came)?;

@@ -82,7 +82,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::make_in_blocks;
-    use crate::error::{Error, ErrorKind};
+    use crate::error::{Error, Fault};
 
     #[test]
     fn elements_are_made_in_order_by_threads() {
@@ -105,7 +105,7 @@ mod tests {
         let made = make_in_blocks(100_000, 10, 4, &|numbers, _, made| {
             for index in numbers {
                 if index >= 40_000 {
-                    return Err(Error::from(ErrorKind::BadOption { reason: index.to_string() }));
+                    return Err(Error::from(Fault::BadOption { reason: index.to_string() }));
                 }
                 made.push(Arc::clone(&counted));
             }

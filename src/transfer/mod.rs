@@ -59,14 +59,14 @@ pub(crate) use unpack::UnpackReader;
 pub(crate) use whole_block::WholeBlockReader;
 pub(crate) use write::{Items, has_usual_size, write, write_bytes, write_strided, write_unflushed};
 
-use crate::error::{Error, ErrorKind, FileSection, Result};
+use crate::error::{Error, Fault, FileSection, Result};
 use crate::header::Header;
 use crate::limits;
 
 /// Returns the error for a payload that ends after `have` bytes.
 pub(crate) fn truncated(header: &Header, have: u64) -> Error {
     let part = FileSection::Payload { shape: header.shape_ref().clone(), dtype: header.dtype().clone() };
-    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
+    Fault::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
 /// The size of blocks that are processed after loading or before writing; a block fits into the cache.

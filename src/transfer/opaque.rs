@@ -3,7 +3,7 @@
 use super::append::{append, read_rest};
 use super::source::Source;
 use crate::elements::OpaqueDecoder;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
@@ -22,7 +22,7 @@ pub(super) fn read_opaque<T>(
     if !is_stream {
         source.advance(used as u64);
     } else if surplus > 0 && !options.allows_trailing() {
-        return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
+        return Err(Fault::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
     }
     Ok(items)
 }

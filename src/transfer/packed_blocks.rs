@@ -10,7 +10,7 @@ use super::parallel::for_each_parallel;
 use super::{Source, pipeline};
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, BlockPosition, Crc, Unpacker};
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::limits;
 
 /// The content of a member with a block index.
@@ -147,7 +147,7 @@ impl<'a> PackedBlocks<'a> {
                     "block {index} of the member, decompressed by the index of its blocks, differs at its byte {at} from what \
                      other programs read"
                 );
-                return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
+                return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());
             }
             index += 1;
             Ok(())
@@ -226,7 +226,7 @@ impl<'a> PackedBlocks<'a> {
         if !is_right {
             self.has_mismatch.store(true, Ordering::Relaxed);
             let reason = format!("block {index} of the member does not match the index of its blocks");
-            return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
+            return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());
         }
         self.is_checked[index].store(true, Ordering::Relaxed);
         Ok(())
@@ -271,7 +271,7 @@ fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, scratch: &'r mut Vec<u
 
 /// Returns the error for an archive that is shorter than its records say.
 pub(crate) fn truncated_archive() -> Error {
-    ErrorKind::Malformed {
+    Fault::Malformed {
         part: FilePart::Archive,
         reason: "it has been truncated since it was opened".into(),
         offset: None,
@@ -345,12 +345,12 @@ impl ReadAt for PackedBlocks<'_> {
         let mut all = Vec::new();
         for range in ranges {
             let Err(error) = self.archive.check(&Runs::of_range(range)) else { continue };
-            match error.kind() {
-                ErrorKind::NotLoaded { missing } => all.extend_from_slice(missing),
+            match error.fault() {
+                Fault::NotLoaded { missing } => all.extend_from_slice(missing),
                 _ => return Err(error),
             }
         }
-        if all.is_empty() { Ok(()) } else { Err(ErrorKind::NotLoaded { missing: all }.into()) }
+        if all.is_empty() { Ok(()) } else { Err(Fault::NotLoaded { missing: all }.into()) }
     }
 
     /// As those of the archive, but a block is decompressed as a whole.

@@ -84,7 +84,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::for_each_parallel;
-    use crate::error::{Error, ErrorKind};
+    use crate::error::{Error, Fault};
 
     #[test]
     fn parts_are_done_once_and_the_first_error_is_returned() {
@@ -104,7 +104,7 @@ mod tests {
             assert!(own <= 1000 && (threads > 1 || own == 1000));
 
             let fail = |_: &mut (), part: usize| match part {
-                400.. => Err(Error::from(ErrorKind::BadOption { reason: part.to_string() })),
+                400.. => Err(Error::from(Fault::BadOption { reason: part.to_string() })),
                 _ => Ok(()),
             };
             let error = for_each_parallel(0..1000, threads, &|| (), &fail, &mut || Ok(())).unwrap_err();

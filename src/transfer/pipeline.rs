@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// Puts the next piece of work into a slot, and returns its number; `None` if there are no more pieces.
 ///
@@ -231,7 +231,7 @@ pub(crate) fn map_in_slots<I: Send, O: Send, E: From<Error>>(
         let made = lock(&places[slot]).1.take();
         made.map_or(Ok(()), &mut take).map_err(|error| {
             failure = Some(error);
-            ErrorKind::Cancelled.into() // any error ends the work
+            Fault::Cancelled.into() // any error ends the work
         })
     });
     failure.map_or_else(|| done.map_err(E::from), Err)

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::Source;
 use crate::codec::{ReachedEnd, Unpacker};
-use crate::error::{ErrorKind, FilePart};
+use crate::error::{Fault, FilePart};
 
 /// How many compressed bytes are read at a time.
 const PIECE_LEN: usize = 128 << 10;
@@ -86,7 +86,7 @@ impl Read for UnpackReader<'_> {
             // Without further input, a decoder that has made no progress never makes any.
             if packed.is_empty() && !self.is_end {
                 let reason = "the stream is truncated".into();
-                return Err(crate::error::Error::from(ErrorKind::Malformed {
+                return Err(crate::error::Error::from(Fault::Malformed {
                     part: FilePart::Content,
                     reason,
                     offset: None,

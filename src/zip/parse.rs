@@ -6,7 +6,7 @@ use super::{
     PADDING_FIELD, PATCH_FLAG, STRONGLY_ENCRYPTED_FLAG, UNICODE_NAME_FIELD, UTF8_FLAG, ZIP64_FIELD, name,
 };
 use crate::codec::{BlockIndex, ContentInfo, NoIndex};
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 
 /// The number of bytes at the end of a file that [`find_end`] needs.
 ///
@@ -43,7 +43,7 @@ pub(crate) struct EndRecord {
 }
 
 fn malformed(reason: impl Into<String>) -> crate::error::Error {
-    ErrorKind::Malformed { part: FilePart::Archive, reason: reason.into(), offset: None }.into()
+    Fault::Malformed { part: FilePart::Archive, reason: reason.into(), offset: None }.into()
 }
 
 /// A cursor over little-endian integers.
@@ -457,10 +457,10 @@ pub(crate) fn checked_content_offset(record: &[u8], member: &Member) -> Result<u
     }
     if (flags | member.flags) & STRONGLY_ENCRYPTED_FLAG != 0 {
         let reason = "the member is encrypted by PKZIP's strong encryption".into();
-        return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
+        return Err(Fault::Unsupported { part: FilePart::Archive, reason }.into());
     }
     if (flags | member.flags) & PATCH_FLAG != 0 {
-        return Err(ErrorKind::Unsupported {
+        return Err(Fault::Unsupported {
             part: FilePart::Archive,
             reason: "the member is a patch of another file".into(),
         }

@@ -55,7 +55,7 @@ impl std::fmt::Debug for Address {
 }
 
 pub(crate) fn bad_option(reason: impl Into<String>) -> Error {
-    ErrorKind::bad_option(reason).into()
+    Error::new(ErrorKind::BadOption, reason)
 }
 
 impl Address {

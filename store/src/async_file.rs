@@ -86,7 +86,7 @@ impl<T: Send + 'static> AsyncFile<T> {
             Ok(())
         });
         let is_enough = match file.await {
-            Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => false,
+            Err(error) if error.kind() == ErrorKind::NotLoaded => false,
             opened => opened.map(|()| true)?,
         };
         let (remote_clone, options_clone, source) = (remote.clone(), options.clone(), bytes.clone());
@@ -138,12 +138,12 @@ impl<T: Send + 'static> AsyncFile<T> {
             let (work, source) = (Arc::clone(&work), Arc::clone(&known));
             match run_decoding(move || work(&open(&remote, source, &options)?)).await {
                 Err(error) => match error.kind() {
-                    ErrorKind::NotLoaded { missing } if !known.read_exceeds_limit() => {
-                        let (bytes, missing) = (self.bytes.clone(), missing.clone());
+                    ErrorKind::NotLoaded if !known.read_exceeds_limit() => {
+                        let (bytes, missing) = (self.bytes.clone(), error.missing_ranges().to_vec());
                         let loaded = on_runtime(async move { bytes.load(missing).await }).await;
                         known.add(loaded.map_err(|error| self.remote.location.name_error(error))?);
                     }
-                    ErrorKind::NotLoaded { .. } => {}
+                    ErrorKind::NotLoaded => {}
                     _ => return Err(error),
                 },
                 read => return read,

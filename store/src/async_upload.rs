@@ -130,7 +130,7 @@ impl AsyncUpload {
     ///
     /// # Errors
     ///
-    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) or [`ArrayChanged`](ErrorKind::ArrayChanged) if the
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) or [`Changed`](ErrorKind::Changed) if the
     ///   condition of the options does not hold;
     /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if an earlier part could not be written, [`BadOption`](ErrorKind::BadOption) if the object
     ///   has too many parts;
@@ -247,7 +247,7 @@ impl AsyncUpload {
         let found = on_runtime(async move { location.head().await.map_err(|error| failure(&error)) }).await;
         match (found, &self.condition, error.kind()) {
             (Ok(found), ..) if self.mark.is_in(&found.attributes) => Ok(Version::of(&found.meta)),
-            (_, Some(Condition::New), ErrorKind::ArrayChanged { .. }) => Err(ErrorKind::AlreadyExists.into()),
+            (_, Some(Condition::New), ErrorKind::Changed) => Err(ErrorKind::AlreadyExists.into()),
             (_, Some(Condition::Unchanged { .. }), ErrorKind::AlreadyExists) => Err(changed()),
             _ => Err(error),
         }
@@ -410,5 +410,8 @@ fn check_part_sent(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()
 }
 
 pub(crate) fn broken_upload_error() -> Error {
-    ErrorKind::out_of_turn("an earlier part was not written, or another process has begun the upload").into()
+    Error::new(
+        ErrorKind::OutOfTurn,
+        "an earlier part was not written, or another process has begun the upload",
+    )
 }

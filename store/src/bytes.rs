@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use ndarray_io::Result;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs, fill_at};
 use ndarray_io::error::ErrorKind;
+use ndarray_io::{Error, Result};
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 
 use crate::failure::{changed, failure};
@@ -199,7 +199,7 @@ impl ObjectBytes {
             return Ok(());
         }
         let reason = "the object was opened before the process was forked: open it again";
-        Err(ErrorKind::out_of_turn(reason).into())
+        Err(Error::new(ErrorKind::OutOfTurn, reason))
     }
 
     /// Copies cached bytes that begin at an offset, and returns their number.

@@ -41,7 +41,7 @@
 //!
 //! All requests are for the version that was opened: they carry its entity tag, and the tag in the response
 //! is compared. If another process replaces the object, the next request fails with
-//! [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged). If the server sends no tag or a weak one,
+//! [`Changed`](ndarray_io::error::ErrorKind::Changed). If the server sends no tag or a weak one,
 //! requests carry the modification time instead, and the response must have the same weak tag or modification
 //! time, and the same length; [`Version::is_verified`] returns whether there is a strong tag. A server that
 //! ignores ranges and sends entire objects (such as Python's `http.server`) can serve [`NpyFile::read`](ndarray_io::NpyFile::read) with

@@ -135,7 +135,7 @@ impl Listing {
             .map_err(|error| error.at_path(&address.display_name()))?;
         let text = String::from_utf8_lossy(&body);
         let malformed =
-            |reason: &str| Error::from(ErrorKind::bad_source(reason)).at_path(&address.display_name());
+            |reason: &str| Error::new(ErrorKind::BadSource, reason).at_path(&address.display_name());
         let (objects, next) = page(&text, address.kind)
             .map_err(|_| malformed("the listing of the store is malformed or incomplete"))?;
         // Tokens tell nothing: a server can make new ones without end.

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
-use ndarray_io::error::ErrorKind;
 use ndarray_io::{Error, Result};
 
 use crate::bytes::{MIN_WINDOW, ObjectBytes};
@@ -70,7 +69,7 @@ impl LoadedBytes {
 }
 
 fn not_loaded(missing: Vec<Range<u64>>) -> Error {
-    ErrorKind::NotLoaded { missing }.into()
+    Error::not_loaded(missing)
 }
 
 impl ReadAt for LoadedBytes {

@@ -233,7 +233,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::first_bytes`]; [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged) if the object is replaced
+    /// As for [`Remote::first_bytes`]; [`Changed`](ndarray_io::error::ErrorKind::Changed) if the object is replaced
     /// during the copy; [`Io`](ndarray_io::error::ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
         self.open_bytes().and_then(|bytes| self.copy_bytes(&bytes, &mut writer))

@@ -167,10 +167,10 @@ pub(crate) fn ranges_ignored_or_other_error(error: &StoreError) -> Error {
 }
 
 pub(crate) fn ranges_ignored_error() -> Error {
-    ErrorKind::bad_source("the server ignores requests for ranges").into()
+    Error::new(ErrorKind::BadSource, "the server ignores requests for ranges")
 }
 
 /// Returns the error for a server that sends more bytes than were requested.
 pub(crate) fn oversized_response_error() -> Error {
-    ErrorKind::bad_source("the server sent more than was requested").into()
+    Error::new(ErrorKind::BadSource, "the server sent more than was requested")
 }

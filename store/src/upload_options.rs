@@ -73,7 +73,7 @@ impl UploadOptions {
 
     /// Replaces the object only if it still has this version.
     ///
-    /// Otherwise the upload fails with [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged), and no concurrent change by
+    /// Otherwise the upload fails with [`Changed`](ndarray_io::error::ErrorKind::Changed), and no concurrent change by
     /// another writer is lost. The condition is checked as for [`create_new`](Self::create_new).
     ///
     /// # Errors

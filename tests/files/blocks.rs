@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2, Ix2, s};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{Compression, DynArray, NpzFile, NpzUpdate, ReadOptions, WriteOptions};
 
+use crate::support::error_class::error_class;
 use crate::support::random::Random;
 
 const BLOCK_LEN: usize = 1 << 20;
@@ -94,17 +95,12 @@ fn partial_read_ignores_damage_in_other_blocks() {
         assert_eq!(column, array().slice(s![2200..3000;100, 7]));
         // Reading a damaged part is an error, both times.
         let error = member.slice::<u32, _>(s![1100..1110, ..]).map(|_: Array2<u32>| ()).unwrap_err();
-        let is_damage = |kind: &ErrorKind| {
-            matches!(
-                kind,
-                ErrorKind::Malformed { part: FilePart::Checksum, .. }
-                    | ErrorKind::Malformed { part: FilePart::Content, .. }
-                    | ErrorKind::Malformed { part: FilePart::Archive, .. }
-            )
+        let is_damage = |error: &ndarray_io::Error| {
+            ["bad_zip", "bad_deflate", "crc_mismatch"].contains(&error_class(error))
         };
-        assert!(is_damage(error.kind()), "{error:?}");
+        assert!(is_damage(&error), "{error:?}");
         let again = member.slice::<u32, _>(s![1100..1110, ..]).map(|_: Array2<u32>| ()).unwrap_err();
-        assert!(is_damage(again.kind()), "{again:?}");
+        assert!(is_damage(&again), "{again:?}");
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
         assert!(error.is_format(), "{error:?}");
         assert!(NpzFile::open(&path).unwrap().verify().is_err());
@@ -345,7 +341,7 @@ fn trailing_bytes_of_indexed_member_are_reported() {
         let folder = crate::support::temp::folder().unwrap();
         let path = write_archive(&folder, &npz.finish().unwrap());
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
+        assert!(error.message().starts_with("found 3 bytes"), "{error}");
         let lax = ReadOptions::new().allow_trailing(true);
         assert_eq!(lax.open_npz(&path).unwrap().read::<Array2<u32>>("a").unwrap(), array());
         // The checksum covers these bytes, although they are not part of the array.
@@ -451,10 +447,7 @@ fn changed_header_is_reported_as_checksum_error() {
     let at = bytes.windows(11).position(|text| text == b"(5000, 250)").unwrap();
     bytes[at..at + 11].copy_from_slice(b"(5000, 150)");
     let npz = NpzFile::open(write_archive(&folder, &bytes)).unwrap();
-    assert!(matches!(
-        npz.open_member("a").unwrap_err().kind(),
-        ErrorKind::Malformed { part: FilePart::Checksum, .. }
-    ));
+    assert!(npz.open_member("a").unwrap_err().message().starts_with("checksum mismatch"));
 }
 
 /// The limit applies to the data that is read, whether or not the index is right.
@@ -471,7 +464,7 @@ fn payload_limit_counts_only_sliced_data() {
         let npz = options.open_npz(&path).unwrap();
         let member = npz.open_member("a").unwrap();
         assert_eq!(member.slice::<u32, _>(s![2000..2010, ..]).unwrap(), array().slice(s![2000..2010, ..]));
-        assert!(matches!(npz.read::<Array2<u32>>("a").unwrap_err().kind(), ErrorKind::Limit { .. }));
+        assert_eq!(npz.read::<Array2<u32>>("a").unwrap_err().kind(), ErrorKind::Limit);
     }
 }
 

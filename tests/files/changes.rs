@@ -11,7 +11,6 @@ use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::error::ErrorKind;
 #[cfg(feature = "npz")]
-use ndarray_io::error::FilePart;
 use ndarray_io::header::Order;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy};
@@ -21,7 +20,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn is_locked(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Locked)
+    error.kind() == ErrorKind::Locked
 }
 
 fn file_names(folder: &Path) -> Vec<String> {
@@ -202,7 +201,7 @@ fn checkpoint_reports_file_changed_by_other_program() {
     File::options().append(true).open(&path).unwrap().write_all(&[9; 4]).unwrap();
     let before = fs::read(&path).unwrap();
     let error = writer.checkpoint().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     assert!(error.to_string().ends_with("expected a file of 132 bytes, found 136"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -230,7 +229,7 @@ fn rows_of_dropped_writer_are_recoverable() {
     writer.push(&arr2(&[[3, 4], [5, 6]])).unwrap();
     drop(writer);
     let error = read_npy::<_, Array2<u16>>(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 8, rows: 2, .. }), "{error}");
+    assert!(error.message().starts_with("found 8 bytes (2 complete rows) after the array"), "{error}");
     assert!(
         error.to_string().contains("2 complete rows")
             && error.help().unwrap().to_string().contains("uncommitted"),
@@ -268,7 +267,7 @@ fn roll_back_keeps_recovered_rows() {
         .unwrap();
     // Converting the file onto itself does not lose uncommitted rows either.
     let error = convert_npy(&path, &path, Conversion::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Uncommitted { bytes: 5, rows: 1, .. }), "{error}");
+    assert!(error.message().starts_with("found 5 bytes (1 complete row) after the array"), "{error}");
     let options = WriteOptions::new();
     let mut writer = options.clone().uncommitted(Uncommitted::Recover).append::<u16>(&path).unwrap();
     writer.push(&Array2::ones((400_000, 2))).unwrap();
@@ -295,7 +294,7 @@ fn buffered_file_is_truncated_and_checked_for_changes() {
     assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2]));
     File::options().append(true).open(&path).unwrap().write_all(&[9]).unwrap();
     let error = writer.checkpoint().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     assert!(error.to_string().ends_with("expected a file of 130 bytes, found 131"), "{error}");
 }
 
@@ -660,7 +659,7 @@ mod archives {
         }
         fs::write(&path, &bytes).unwrap();
         let error = NpzUpdate::open(&path).unwrap().remove("a1").unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::AmbiguousName { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::AmbiguousName, "{error}");
         NpzUpdate::open(&path).unwrap().remove(0).unwrap().finish().unwrap();
         let npz = NpzFile::open(&path).unwrap();
         assert_eq!(
@@ -688,8 +687,7 @@ mod archives {
         let mut copied = Vec::new();
         let error = NpzFile::open(&path).unwrap().copy_raw("a.npy", &mut copied).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Archive, .. })
-                && copied.len() <= 1000,
+            error.message().starts_with("malformed archive") && copied.len() <= 1000,
             "{error} {}",
             copied.len()
         );
@@ -737,7 +735,7 @@ mod archives {
         // SAFETY: as above.
         let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
         let error = npz.view_mut::<f64, Ix1>("a").unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Checksum, .. }), "{error}");
+        assert!(error.message().starts_with("checksum mismatch"), "{error}");
         npz.flush().unwrap();
         drop(npz);
         assert_eq!(fs::read(&path).unwrap(), bytes);

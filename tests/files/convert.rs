@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, arr1};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::dtype::{Kind, Scalar};
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{ByteOrder, Casting, DType, DynArray, NpyFile, WriteOptions, read_npy, write_npy};
 
@@ -92,11 +92,7 @@ fn concatenated_files_equal_numpys() {
     }
     write_npy(&names[1], &arr1(&[1u16])).unwrap();
     let error = concatenate_npy(&names, &all, 0, Conversion::new()).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. })
-            && error.path() == Some(&names[1]),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape") && error.path() == Some(&names[1]), "{error}");
     write_npy(&names[0], &arr1(&[1u8])).unwrap();
     let error = concatenate_npy(&names[..2], &all, 0, Conversion::new()).unwrap_err();
     assert!(error.is_mismatch() && error.help().is_some_and(|help| help.id() == "one-dtype"), "{error}");
@@ -124,7 +120,7 @@ fn conversion_reports_progress_and_can_be_cancelled() {
         .memory(3000)
         .progress(|done, _| if done > 4000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
     let error = convert_npy(&from, &to, conversion).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled) && error.is_cancelled(), "{error}");
+    assert!(error.kind() == ErrorKind::Cancelled && error.is_cancelled(), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
 }
 
@@ -165,7 +161,7 @@ fn texts_convert_as_in_numpy_without_truncation() {
     assert!(convert(string(4), Casting::SameKind).unwrap_err().is_mismatch());
     assert!(convert(text(2, ByteOrder::Little), Casting::Safe).unwrap_err().is_mismatch());
     let error = convert(text(2, ByteOrder::Little), Casting::SameKind).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+    assert!(error.message().starts_with("text of length"), "{error}");
 
     write_npy(&from, &arr1(&[b"ab".to_vec(), b"cde".to_vec()])).unwrap();
     assert_eq!(convert(text(4, ByteOrder::Little), Casting::Safe).unwrap(), wider);

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewMut1, Ix1, Ix2, ShapeBuilder, arr1, arr2, s,
 };
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::ra::{ReadRaExt, WriteRaExt};
 use ndarray_io::{
@@ -49,7 +49,7 @@ fn array_valued_elements_map_to_innermost_axis() {
         let floats = wide.read_from::<Array1<[f64; 3]>>(file).unwrap();
         assert_eq!(floats[1], [-1.0, -32768.0, 32767.0]);
         let view = ArrayView1::<[i16; 3]>::view_npy(file).unwrap_err();
-        assert!(matches!(view.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{view}");
+        assert!(view.message().contains("does not have the memory layout"), "{view}");
     }
     // The output is what NumPy writes for the array of numbers.
     for shape in [(2, 4, 3), (1, 1, 3), (0, 2, 3), (5, 0, 3), (1, 300, 3)] {
@@ -78,7 +78,7 @@ fn empty_texts_within_elements_count_against_limit() {
     let text = "{'descr': '<U0', 'fortran_order': False, 'shape': (1048576, 4096), }";
     file.extend(format!("{text:<117}\n").bytes());
     let error = Array1::<[String; 4096]>::read_npy(&file[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn mismatched_axes_of_array_valued_elements_are_errors() {
     let error = Array2::<[f32; 4]>::read_npy(&file[..]).unwrap_err();
     assert_eq!(error.to_string(), "expected an array of 3 axes, found shape (5, 4)");
     let error = Array1::<[f64; 4]>::read_npy(&file[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     let flat = npy_bytes(&Array1::<f32>::zeros(5));
     let error = ArrayD::<[[f32; 1]; 5]>::read_npy(&flat[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(2), .. }), "{error}");
+    assert!(error.message().starts_with("expected an array of 2 ax"), "{error}");
     let options = WriteOptions::new().order(Order::Fortran);
     let error = options.write_to(Vec::new(), &arr1(&[[1.0, 2.0]])).unwrap_err();
     assert!(error.is_usage(), "{error}");
@@ -311,11 +311,11 @@ fn invalid_enum_values_are_refused() {
         ndarray_io::write_npy(&path, &numbers).unwrap();
         // SAFETY: no other process uses the file.
         let error = unsafe { NpyMmap::<Grade, Ix1>::open(&path) }.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
+        assert!(error.message().starts_with("expected a variant of enum"), "{error}");
         let bytes = npy_bytes(&numbers.map(|number| i64::from(*number)));
         let any = ReadOptions::new().casting(Casting::SameKind);
         let error = any.read_from::<Array1<Grade>>(&bytes[..]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
+        assert!(error.message().starts_with("expected a variant of enum"), "{error}");
     }
     // Zero is a valid grade.
     // SAFETY: no other process uses the file.
@@ -448,7 +448,7 @@ fn types_with_from_and_into_attributes_round_trip() {
     assert_eq!(Array2::<Hex>::read_npy(&file[..]).unwrap(), hexes);
     let wrong = npy_bytes(&arr2(&[["1".to_owned(), "2".into()], ["x".into(), "3".into()]]));
     let error = Array2::<Hex>::read_npy(&wrong[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotConvertible { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotConvertible, "{error}");
     assert_eq!((error.element(), error.index()), (Some(2), Some(&[1, 0][..])));
 
     let flags = arr1(&[NumBool::<u8>::from(0), 1.into()]);
@@ -552,11 +552,11 @@ impl From<GrowingText<Vec<u8>>> for Vec<u8> {
 fn text_longer_on_second_conversion_is_an_error() {
     let texts = [GrowingText(std::marker::PhantomData), GrowingText(std::marker::PhantomData)];
     let error = texts.map(|text: GrowingText<String>| text).write_npy(&mut Vec::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+    assert!(error.message().starts_with("text of length"), "{error}");
     let bytes: [GrowingText<Vec<u8>>; 2] =
         [GrowingText(std::marker::PhantomData), GrowingText(std::marker::PhantomData)];
     let error = bytes.write_npy(&mut Vec::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+    assert!(error.message().starts_with("text of length"), "{error}");
 }
 
 /// A struct with text of no declared width is as readable as any other: what does not fit is a mismatch.

@@ -9,7 +9,7 @@ use ndarray::{
 };
 use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
 use ndarray_io::convert::{Conversion, convert_npy};
-use ndarray_io::error::{CopyReason, ErrorKind, FileSection};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::Version;
 use ndarray_io::{ByteOrder, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
@@ -126,31 +126,22 @@ fn unmappable_files_report_the_reason() {
     assert_eq!(open(&bytes).unwrap(), (Extent::Whole, array.clone()));
     assert_eq!(open(&[&bytes[..], b"tail"].concat()).unwrap(), (Extent::Long { more: 4 }, array));
     let error = open(&bytes[..150]).unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 48, have: 22, .. }
-        ),
-        "{error}"
-    );
+    assert!(error.message().contains("(48 bytes), 22 bytes remain"), "{error}");
     assert!(error.path().is_some());
     let error = open(&[]).unwrap_err();
     assert!(error.is_io() || error.is_format(), "{error}");
     let foreign = if cfg!(target_endian = "little") { "number-bf8.npy" } else { "number-lf8.npy" };
     let error = open(&fs::read(manifest::testdata().join(foreign)).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })), "{error}");
+    assert!(error.message().starts_with("expected this machine's byte order"), "{error}");
     let error = open(&fs::read(manifest::testdata().join("hand-unpadded.bin")).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     if cfg!(target_endian = "big") {
         return; // data of the other byte order is refused before alignment is checked
     }
     let path = manifest::testdata().join("hand-unpadded.bin");
     // SAFETY: no process changes the test data.
     let error = unsafe { NpyMmap::<f32, IxDyn>::open(path) }.unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { wanted: 4, .. })),
-        "{error}"
-    );
+    assert!(error.message().starts_with("misaligned: expected a multiple of 4 bytes"), "{error}");
 }
 
 #[test]
@@ -286,12 +277,12 @@ fn with_map_refuses_writable_files_and_memory_sources() {
     write_npy(&path, &numbers).unwrap();
     // SAFETY: it is refused.
     let error = unsafe { NpyFile::open_to_write(&path).unwrap().with_map().unwrap_err() };
-    assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::BadOption, "{error}");
     assert!(error.to_string().contains("a.npy"), "{error}");
     let bytes = fs::read(&path).unwrap();
     // SAFETY: it is refused.
     let error = unsafe { NpyFile::from_source(InMemory(bytes)).unwrap().with_map().unwrap_err() };
-    assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::BadOption, "{error}");
     // A file that is shorter than its header says: what is there can be read, and nothing after it is accessed.
     let short = File::options().write(true).open(&path).unwrap();
     short.set_len(128 + 50 * 160).unwrap();

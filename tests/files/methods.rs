@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, s};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::error::{FilePart, LimitKind};
+
 use ndarray_io::npz::{Method, NpzMember};
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, NpzUpdate, ReadNpyExt, ReadOptions};
 
@@ -50,10 +50,7 @@ fn members_of_other_programs_are_read() {
             methods.push(member.method());
             if id == "xz-aes256-7zip" && name == "ramp" {
                 let error = file.verify_member(index).unwrap_err();
-                assert!(
-                    matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Archive, .. }),
-                    "{error}"
-                );
+                assert!(error.message().starts_with("unsupported archive"), "{error}");
                 continue;
             }
             assert_eq!(file.read::<DynArray>(index).unwrap(), expected_array, "{id} {name}");
@@ -82,15 +79,14 @@ fn missing_and_wrong_passwords_are_reported() {
         }
         let read = |options: &ReadOptions| options.npz_reader(Cursor::new(&bytes))?.read::<DynArray>("noise");
         let error = read(&ReadOptions::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
+        assert!(error.message().contains("no password was given"), "{id}: {error}");
         assert_eq!(error.help().unwrap().id(), "password");
         assert!(error.is_usage());
         let error = read(&ReadOptions::new().password("Pass word")).unwrap_err();
         // ZipCrypto checks the password with one byte only; if that byte matches, the checksum differs.
         let is_told = match error.kind() {
-            ErrorKind::Encrypted { has_password, .. } => *has_password,
-            ErrorKind::Malformed { part: FilePart::Checksum, .. }
-            | ErrorKind::Malformed { part: FilePart::Archive, .. } => id.contains("zipcrypto"),
+            ErrorKind::Encrypted => error.message().starts_with("wrong password"),
+            ErrorKind::Malformed => id.contains("zipcrypto"),
             _ => false,
         };
         assert!(is_told, "{id}: {error}");
@@ -143,9 +139,9 @@ fn oversized_xz_dictionary_exceeds_limit() {
             start + 12 + bytes[start + 12..][..8].windows(2).position(|window| window == [0x21, 1]).unwrap();
         bytes[filter + 2] = 40; // 4 GiB
         let error = read(&bytes, 1 << 30).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         let error = read(&bytes, u64::MAX).unwrap_err(); // the checksum of the block header is now wrong
-        assert!(matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Archive, .. }), "{error}");
+        assert!(error.message().starts_with("malformed archive"), "{error}");
     }
 }
 
@@ -199,7 +195,7 @@ fn map_copies_encrypted_members() {
         let expected_array: ndarray::Array1<u8> = expected_array("noise").into_array().unwrap();
         assert_eq!(map(&password_options()).unwrap(), expected_array, "{id}");
         let error = map(&ReadOptions::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
+        assert!(error.message().contains("no password was given"), "{id}: {error}");
     }
 }
 
@@ -235,7 +231,7 @@ fn content_beyond_the_ratio_of_its_method_is_refused() {
         let any = ReadOptions::new().limits(Limits::default().expansion(u64::MAX));
         if let Some(most) = most(member.method()).and_then(|most| u32::try_from(most * packed).ok()) {
             let error = declared(most + 1, &any);
-            let is_told = matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Archive, .. })
+            let is_told = error.message().starts_with("malformed archive")
                 && error.to_string().contains("cannot contain");
             assert!(is_told, "{id}: {error}");
             let error = declared(most, &any);
@@ -243,14 +239,11 @@ fn content_beyond_the_ratio_of_its_method_is_refused() {
         }
         if most(member.method()).is_none_or(|most| most * packed > u64::from(GIB)) {
             let error = declared(GIB, &ReadOptions::new());
-            let is_limit = matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Expansion, .. });
+            let is_limit = error.message().starts_with("the content is");
             assert!(is_limit, "{id}: {error}");
-            assert_eq!(error.help().unwrap().id(), "raise-limit");
-            assert!(
-                !matches!(declared(GIB - 1, &ReadOptions::new()).kind(), ErrorKind::Limit { .. }),
-                "{id}"
-            );
-            assert!(!matches!(declared(GIB, &any).kind(), ErrorKind::Limit { .. }), "{id}");
+            assert_eq!(error.help().unwrap().id(), "raise-expansion-limit");
+            assert!(declared(GIB - 1, &ReadOptions::new()).kind() != ErrorKind::Limit, "{id}");
+            assert!(declared(GIB, &any).kind() != ErrorKind::Limit, "{id}");
         }
         tried.push(member.method());
     }

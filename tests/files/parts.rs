@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
 use ndarray_io::bytes::{ReadAt, ReadHints};
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::{
     ByteOrder, Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy,
@@ -199,17 +199,14 @@ fn slices_out_of_bounds_are_errors() {
     ] {
         assert!(error.is_usage() && error.path().is_some(), "{error}");
     }
-    assert!(matches!(
-        file.slice::<u16, _>(s![.., ..]).unwrap_err().kind(),
-        ErrorKind::ShapeMismatch { wanted: WantedShape::Sliced(2), .. }
-    ));
+    assert_eq!(
+        file.slice::<u16, _>(s![.., ..]).unwrap_err().message(),
+        "the array of shape (7, 9, 11) has 3 axes, the slice is of 2 axes"
+    );
     assert!(file.slice::<u8, _>(s![.., .., ..]).unwrap_err().is_mismatch());
     let mut wrong = Array2::<u16>::zeros((9, 10));
     let error = file.slice_into(s![0, .., ..], &mut wrong).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     assert!(file.chunks::<u16, Ix3>(3, 1).unwrap_err().is_usage());
     assert!(file.chunks::<u16, Ix3>(0, 0).unwrap_err().is_usage());
     assert!(file.chunks::<u16, Ix2>(0, 1).unwrap_err().is_mismatch());
@@ -306,7 +303,7 @@ fn small_chunks_before_an_error_are_visited() {
             1 => chunks.for_each_view(none).unwrap_err(),
             _ => chunks.read_ahead(none).unwrap_err(),
         };
-        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
     }
     let mut ended = chunks();
     assert_eq!((ended.by_ref().filter(Result::is_ok).count(), ended.next().is_none()), (155, true));
@@ -353,7 +350,7 @@ fn file_truncated_while_open_is_an_error() {
         file.slice::<u16, _>(s![.., .., 3]).unwrap_err(),
         file.rows::<u16, Ix3>().unwrap().find_map(Result::err).unwrap(),
     ] {
-        assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
     }
     assert!(matches!(file.extent().unwrap(), Extent::Short { .. }));
     assert!(read_npy::<_, Array3<u16>>(&path).is_err());
@@ -454,11 +451,11 @@ fn write_slice_equals_ndarray_assign() {
             s![.., .., 10],
             s![0..0, .., ..],
         );
-        assert!(matches!(NpyFile::open_to_write(&path).unwrap_err().kind(), ErrorKind::Locked));
-        assert!(matches!(write_npy(&path, &arr1(&[1])).unwrap_err().kind(), ErrorKind::Locked));
+        assert_eq!(NpyFile::open_to_write(&path).unwrap_err().kind(), ErrorKind::Locked);
+        assert_eq!(write_npy(&path, &arr1(&[1])).unwrap_err().kind(), ErrorKind::Locked);
         drop(file);
         file = NpyFile::open_to_write(&path).unwrap();
-        assert!(matches!(NpyFile::open_exclusive(&path).unwrap_err().kind(), ErrorKind::Locked));
+        assert_eq!(NpyFile::open_exclusive(&path).unwrap_err().kind(), ErrorKind::Locked);
         assign_each!(
             s![.., .., ..],
             s![3, .., ..],
@@ -478,10 +475,7 @@ fn write_slice_equals_ndarray_assign() {
 
         let row = Array2::<u16>::zeros((9, 11));
         assert!(file.write_slice(s![7, .., ..], &row).unwrap_err().is_usage());
-        assert!(matches!(
-            file.write_slice(s![.., 0, ..], &row).unwrap_err().kind(),
-            ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }
-        ));
+        assert!(file.write_slice(s![.., 0, ..], &row).unwrap_err().message().starts_with("expected shape"));
         assert!(file.write_slice(s![0, .., ..], &row.mapv(f32::from)).unwrap_err().is_mismatch());
         assert!(matches!(
             ndarray_io::NpyWriter::<u16, _>::append(&path).unwrap_err().kind(),
@@ -526,7 +520,7 @@ fn concurrent_writes_of_interleaved_columns_lose_nothing() {
     // A file that another program truncates is not extended by zeros.
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
     let error = file.write_slice(s![.., 1], &Array1::<u16>::zeros(ROWS)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 1000);
 }
 
@@ -535,8 +529,9 @@ fn concurrent_writes_of_interleaved_columns_lose_nothing() {
 fn data_beyond_largest_file_offset_is_an_error() {
     let path = crate::support::manifest::testdata().join("bad-shape-2_59.bin");
     let is_expected = |error: &ndarray_io::Error| match error.kind() {
-        ErrorKind::Truncated { .. } => usize::BITS == 64,
-        ErrorKind::Overflow { .. } => usize::BITS == 32, // an axis longer than `usize`
+        ErrorKind::Truncated => usize::BITS == 64,
+        // An axis longer than `usize`.
+        ErrorKind::Malformed => usize::BITS == 32 && error.message().ends_with("is too large"),
         _ => false,
     };
     let last = s![(1 << 29) - 1..1 << 29];
@@ -574,6 +569,6 @@ fn slices_of_3_gib_file_are_read() {
     assert_eq!(reader.slice::<u8, _>(s![2, -1]).unwrap(), ndarray::arr0(9));
     if usize::BITS == 32 {
         let error = read_npy::<_, Array2<u8>>(&path).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{error}");
+        assert!(error.message().ends_with("is too large"), "{error}");
     }
 }

@@ -46,8 +46,8 @@ fn trailing_bytes_are_an_error_unless_allowed() {
     bytes.extend([0; 7]);
     fs::write(file.path(), bytes).unwrap();
     let error = read_npy::<_, Array1<u8>>(file.path()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 7, .. }), "{error}");
-    assert!(error.help().is_some_and(|help| help.id() == "allow-trailing"));
+    assert!(error.message().starts_with("found 7 bytes"), "{error}");
+    assert!(error.help().is_some_and(|help| help.id() == "recover-trailing"));
     let options = ReadOptions::new().allow_trailing(true);
     assert_eq!(options.read_npy::<Array1<u8>>(file.path()).unwrap(), arr1(&[1, 2]));
 }
@@ -58,7 +58,7 @@ fn create_new_npy_refuses_existing_file() {
     let path = folder.path().join("a.npy");
     WriteOptions::new().create_new(true).write_npy(&path, &arr1(&[1u8])).unwrap();
     let error = WriteOptions::new().create_new(true).write_npy(&path, &arr1(&[2u8])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1]));
     assert_eq!(only_file(folder.path()), "a.npy");
 }
@@ -123,7 +123,7 @@ mod unix {
         write_npy(&one, &arr1(&[1u8, 1, 1])).unwrap();
         fs::hard_link(&one, &two).unwrap();
         let error = write_npy(&one, &arr1(&[2u8])).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::CannotReplace { .. }), "{error}");
+        assert!(error.message().starts_with("the file cannot be replaced atomically"), "{error}");
         assert!(error.is_conflict() && error.help().is_some_and(|help| help.id() == "in-place"), "{error}");
         assert_eq!(read_npy::<_, Array1<u8>>(&two).unwrap(), arr1(&[1, 1, 1]));
         WriteOptions::new().in_place(true).sync(true).write_npy(&one, &arr1(&[2u8])).unwrap();

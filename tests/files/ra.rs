@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::options::Trailing;
 use ndarray_io::ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt, ra_query, read_ra, write_ra};
@@ -96,7 +96,7 @@ const ROUTES: &[(&str, Route)] = &[
         }
     }),
     ("file", |path, options| match options.open(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
+        Err(error) if error.message().starts_with("the data is compressed or stored as single bits") => {
             options.read_ra(path)
         }
         file => file?.read(),
@@ -113,7 +113,7 @@ const ROUTES: &[(&str, Route)] = &[
             &npy,
             Conversion::new().memory(40).drop_trailing(true).read_options(options.clone()),
         ) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotRepresentable { .. }) => file.read(),
+            Err(error) if error.message().contains("cannot represent") => file.read(),
             converted => converted.and_then(|()| read_npy(&npy)),
         }
     }),
@@ -292,7 +292,7 @@ mod composites {
         let (npy, ra) = (crate::support::ClosedTempFile::new(), crate::support::ClosedTempFile::new());
         ndarray_io::write_npy(npy.path(), &arr1(&[Entry { info: [1; 12], index: 2, v: [3.0; 8] }])).unwrap();
         let error = convert_npy_to_ra(npy.path(), ra.path(), Conversion::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
+        assert!(error.message().contains("cannot represent"), "{error}");
     }
 }
 
@@ -307,7 +307,7 @@ fn half_precision_numbers_round_trip_in_ra() {
     little_endian_options().write_ra_to(&mut file, &read).unwrap();
     assert_eq!(file, fs::read(testdata_folder().join("complex-2x16.ra")).unwrap());
     let error = ndarray_io::WriteNpyExt::write_npy(&read, Vec::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
+    assert!(error.message().starts_with("NPY cannot represent"), "{error}");
     let read: Array1<bf16> = read_ra(testdata_folder().join("bf16.ra")).unwrap();
     assert_eq!(read, arr1(&[1.0, -2.5, 256.0]).mapv(bf16::from_f64));
     for text in ["'<c4'", "'c4'"] {
@@ -316,10 +316,7 @@ fn half_precision_numbers_round_trip_in_ra() {
         npy.extend((head.len() as u16).to_le_bytes());
         npy.extend(head.as_bytes());
         let error = ndarray_io::npy::parse(&npy).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Unsupported { part: ndarray_io::error::FilePart::DType, .. }),
-            "NumPy knows no {text}: {error}"
-        );
+        assert!(error.message().starts_with("unsupported dtype"), "NumPy knows no {text}: {error}");
     }
 }
 
@@ -360,7 +357,7 @@ fn ra_bytes_depend_on_shape_not_memory_order() {
 #[test]
 fn types_without_ra_equivalent_are_refused() {
     let refused = |error: Error, help: &str| {
-        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "RA", .. }), "{error}");
+        assert!(error.message().starts_with("RA cannot represent"), "{error}");
         assert!(error.help().unwrap().to_string().contains(help), "{error}");
     };
     refused(arr1(&[true]).write_ra(Vec::new()).unwrap_err(), "u8");
@@ -394,7 +391,7 @@ fn replacing_ra_file_never_drops_trailing_bytes_silently() {
         ndarray_io::write_npy(&npy, &new).unwrap();
         assert!(convert_npy_to_ra(&npy, &path, Conversion::new()).unwrap_err().is_conflict());
         let error = convert_ra_to_npy(&path, &npy, Conversion::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Trailing { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Trailing, "{error}");
         WriteOptions::new().trailing(Trailing::Keep).write_ra(&path, &new).unwrap();
         let mut reader = ReadOptions::new().ra_reader(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
@@ -434,9 +431,9 @@ fn ra_views_equal_arrays_or_report_need_for_copy() {
     assert_eq!(view, wanted);
     let bytes = fs::read(testdata_folder().join(format!("f8-2-{foreign}.ra"))).unwrap();
     let error = ndarray::ArrayView3::<f64>::view_ra(&bytes).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })), "{error}");
+    assert!(error.message().starts_with("expected this machine's byte order"), "{error}");
     let error = ArrayView2::<u16>::view_ra(&fs::read(testdata_folder().join("lz4.ra")).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
+    assert!(error.message().starts_with("the data is compressed or stored as single bits"), "{error}");
     let mut file = Vec::new();
     arr2(&[[1u8, 2], [3, 4]]).write_ra(&mut file).unwrap();
     file.extend(b"more");
@@ -470,7 +467,7 @@ fn mapped_ra_file_is_written_and_read() {
     assert!(error.is_usage(), "{error}");
     // SAFETY: as above.
     let error = unsafe { NpyMmap::<u16, Ix2>::open(testdata_folder().join("lz4.ra")).unwrap_err() };
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
+    assert!(error.message().starts_with("the data is compressed or stored as single bits"), "{error}");
 }
 
 #[test]
@@ -505,7 +502,7 @@ fn npy_to_ra_conversion_round_trips() {
     assert_eq!(error.help().unwrap().id(), "ra-bool", "{error}");
     let error =
         convert_ra_to_npy(testdata_folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
+    assert!(error.message().contains("cannot represent"), "{error}");
 }
 
 /// A program, what it writes, each with the name of a file, and what it reads of ours.
@@ -612,7 +609,7 @@ fn ra_file_with_unknown_end_is_not_replaced() {
             Ok(()) => assert!(is_replaced, "{id}"),
             Err(error) => {
                 assert!(
-                    !is_replaced && matches!(error.kind(), ErrorKind::CannotReplace { .. }),
+                    !is_replaced && error.message().starts_with("the file cannot be replaced atomically"),
                     "{id}: {error}"
                 );
                 assert_eq!(fs::read(&path).unwrap(), old, "{id}");
@@ -636,7 +633,7 @@ fn one_byte_composites_are_bools_by_option() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() = 2;
     let error = options.read_ra_from::<Array2<bool>>(&bytes[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. })), "{error}");
+    assert!(error.message().starts_with("expected a bool"), "{error}");
 }
 
 /// Any file that is truncated, or whose header has a changed byte, is read or refused.
@@ -674,7 +671,7 @@ fn damaged_ra_headers_are_errors_or_arrays() {
     }
     let error = ra::parse(b"rawarray").and_then(|_| DynArray::read_ra(&b"rawarray"[..])).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: FileSection::Preamble, need: 48, have: 8, .. }),
+        error.message().starts_with("truncated: expected a header of at least 48 bytes, found 8"),
         "{error}"
     );
 }

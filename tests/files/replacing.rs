@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::file::FileReplacement;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{Error, NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, write_npy};
@@ -17,11 +17,11 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn is_locked(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Locked)
+    error.kind() == ErrorKind::Locked
 }
 
 fn already_exists(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::AlreadyExists)
+    error.kind() == ErrorKind::AlreadyExists
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn append_or_create_creates_then_appends() {
     let open =
         |row: &[usize], surplus| WriteOptions::new().uncommitted(surplus).append_or_create::<i32>(&path, row);
     let error = open(&[3], Uncommitted::Discard).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Rows(_), .. }), "{error}");
-    assert!(matches!(open(&[2], Uncommitted::Refuse).unwrap_err().kind(), ErrorKind::Uncommitted { .. }));
+    assert!(error.message().starts_with("expected rows of shape"), "{error}");
+    assert_eq!(open(&[2], Uncommitted::Refuse).unwrap_err().kind(), ErrorKind::Uncommitted);
     assert_eq!(fs::read(&path).unwrap(), before);
     open(&[2], Uncommitted::Recover).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i32>>(&path).unwrap().nrows(), 4);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, ArrayD, Axis, Ix2, ShapeBuilder, SliceInfoElem, arr1, arr2, s};
 use ndarray_io::convert::Conversion;
 use ndarray_io::dask::{NpyStack, NpyStackWriter, convert_npy_to_stack, convert_stack_to_npy};
-use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::object::{Object, Pickle};
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{ByteOrder, DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
@@ -167,10 +167,7 @@ fn stack_without_info_is_read_from_its_parts() {
     assert!(NpyStack::open_along(folder.path(), 0, &ReadOptions::new()).unwrap_err().is_usage());
     fs::remove_file(&info).unwrap();
     let error = NpyStack::open(folder.path()).unwrap_err(); // the parts do not fit along axis 0
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     let stack = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap();
     assert!(equal(&stack.read().unwrap(), &whole));
 
@@ -209,24 +206,18 @@ fn info_that_contradicts_parts_is_an_error() {
     }
     if cfg!(target_pointer_width = "64") {
         write_info(folder, chunk_tuples(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
-        assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
+        assert!(open().unwrap_err().message().ends_with("is too large"));
     }
     // Lengths that differ from those of the parts.
     write_info(folder, chunk_tuples(&[&[2, 0, 5], &[2]]), double(), 0);
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     assert!(error.path().unwrap().ends_with("2.npy"));
     write_info(folder, chunk_tuples(&[&[2, 0, 4], &[3]]), double(), 0);
-    assert!(matches!(
-        open().unwrap_err().kind(),
-        ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }
-    ));
+    assert!(open().unwrap_err().message().starts_with("expected shape"));
     // Another dtype is an error; another byte order is not.
     write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
-    assert!(matches!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    assert_eq!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch);
     write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&">f8".parse().unwrap()).unwrap(), 0);
     assert_eq!(open().unwrap().read::<Array2<f64>>().unwrap()[[5, 1]], 9.5);
     // An `info` that does not describe a stack.
@@ -243,14 +234,11 @@ fn info_that_contradicts_parts_is_an_error() {
     for (chunks, dtype, axis) in bad {
         write_info(folder, chunks, dtype, axis);
         let error = open().unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Stack, .. }) && error.is_format(),
-            "{error}"
-        );
+        assert!(error.message().starts_with("malformed stack") && error.is_format(), "{error}");
         assert!(error.path().unwrap().ends_with("info"));
     }
     write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&"O".parse().unwrap()).unwrap(), 0);
-    assert!(matches!(open().unwrap_err().kind(), ErrorKind::Objects { .. }));
+    assert!(open().unwrap_err().message().starts_with("the array contains Python objects"));
     for bytes in [&b""[..], b"no pickle", b"\x80\x04N."] {
         fs::write(folder.join("info"), bytes).unwrap();
         assert!(open().unwrap_err().is_format());
@@ -258,10 +246,7 @@ fn info_that_contradicts_parts_is_an_error() {
     fs::remove_file(folder.join("info")).unwrap();
     fs::OpenOptions::new().write(true).open(folder.join("2.npy")).unwrap().set_len(150).unwrap();
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::Truncated { .. }) && error.path().unwrap().ends_with("2.npy"),
-        "{error}"
-    );
+    assert!(error.kind() == ErrorKind::Truncated && error.path().unwrap().ends_with("2.npy"), "{error}");
 }
 
 #[test]
@@ -283,7 +268,7 @@ fn uncommitted_parts_are_ignored_by_readers() {
     drop(writer);
     assert!(folder.join("2.npy").exists() && !reader.refresh().unwrap());
     let error = NpyStackWriter::append(&folder).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Uncommitted { parts: 1, .. }), "{error}");
+    assert!(error.message().starts_with("found 1 part that the info does not count"), "{error}");
     assert!(error.is_conflict() && folder.join("2.npy").exists());
     let discard = Uncommitted::Discard;
     let mut writer = WriteOptions::new().uncommitted(discard).append_stack(&folder).unwrap();
@@ -298,9 +283,9 @@ fn uncommitted_parts_are_ignored_by_readers() {
     fs::remove_file(folder.join("info")).unwrap();
     fs::remove_file(folder.join("0.npy")).unwrap();
     write_npy(folder.join("0.npy"), &Array2::<u32>::zeros((5, 2))).unwrap();
-    assert!(matches!(reader.refresh().unwrap_err().kind(), ErrorKind::ArrayChanged { .. }));
+    assert_eq!(reader.refresh().unwrap_err().kind(), ErrorKind::Changed);
     let error = NpyStackWriter::create(&folder, &"<u4".parse().unwrap(), &[2], 0).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }
 
 #[test]
@@ -324,15 +309,14 @@ fn interrupted_parts_are_recovered_if_they_fit() {
     // What does not fit, or has a gap before it, is neither added nor removed.
     let (next, later) = (folder.join("5.npy"), folder.join("6.npy"));
     write_npy(&next, &arr1(&[1.5f32])).unwrap();
-    assert!(matches!(recover(&WriteOptions::new()).unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    assert_eq!(recover(&WriteOptions::new()).unwrap_err().kind(), ErrorKind::DTypeMismatch);
     fs::write(&next, "cut").unwrap();
     let error = recover(&WriteOptions::new()).unwrap_err();
     assert!(error.is_format() && error.path() == Some(&next), "{error}");
     fs::rename(&next, &later).unwrap();
     let error = recover(&WriteOptions::new()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Stack, .. })
-            && error.to_string().contains("5.npy is missing"),
+        error.message().starts_with("malformed stack") && error.to_string().contains("5.npy is missing"),
         "{error}"
     );
     assert!(later.exists() && NpyStack::open(folder).unwrap().lengths().len() == 5);
@@ -351,10 +335,7 @@ fn parts_left_by_another_writer_are_not_overwritten() {
     other.push(&other_part).unwrap();
     drop(other);
     let error = one.push(&part).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ArrayChanged { .. }) && error.to_string().contains("4.npy"),
-        "{error}"
-    );
+    assert!(error.kind() == ErrorKind::Changed && error.to_string().contains("4.npy"), "{error}");
     let recover = Uncommitted::Recover;
     WriteOptions::new().uncommitted(recover).append_stack(folder).unwrap().finish().unwrap();
     let all: DynArray = NpyStack::open(folder).unwrap().read().unwrap();
@@ -372,8 +353,8 @@ fn failed_commit_can_be_repeated() {
     // A file with two names is not replaced.
     fs::hard_link(folder.join("info"), folder.join("same")).unwrap();
     let error = writer.commit().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::CannotReplace { .. }), "{error}");
-    assert!(matches!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked));
+    assert!(error.message().starts_with("the file cannot be replaced atomically"), "{error}");
+    assert_eq!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked);
     writer.push(&part).unwrap();
     assert!(writer.commit().is_err());
     fs::remove_file(folder.join("same")).unwrap();
@@ -410,7 +391,7 @@ fn new_stack_appears_when_complete() {
     // Of two that make the same stack, the second finds it.
     let dtype: ndarray_io::DType = "<f8".parse().unwrap();
     let error = NpyStackWriter::create(&to, &dtype, &[20], 0).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }
 
 #[test]
@@ -420,14 +401,14 @@ fn concurrent_stack_writers_do_not_overwrite_parts() {
     let folder = folder.path();
     let part = whole.slice(s![..2]).unwrap();
     let mut one = NpyStackWriter::append(folder).unwrap();
-    assert!(matches!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked));
+    assert_eq!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked);
     one.push(&part).unwrap();
     one.commit().unwrap();
     let mut other = NpyStackWriter::append(folder).unwrap();
-    assert!(matches!(one.push(&part).unwrap_err().kind(), ErrorKind::Locked));
+    assert_eq!(one.push(&part).unwrap_err().kind(), ErrorKind::Locked);
     other.push(&part).unwrap();
     other.finish().unwrap();
-    assert!(matches!(one.push(&part).unwrap_err().kind(), ErrorKind::ArrayChanged { .. }));
+    assert_eq!(one.push(&part).unwrap_err().kind(), ErrorKind::Changed);
     assert_eq!(NpyStack::open(folder).unwrap().lengths(), [2, 2, 1, 2, 2]);
 }
 
@@ -437,13 +418,10 @@ fn parts_of_wrong_shape_or_dtype_are_refused() {
     let before = fs::read_dir(folder.path()).unwrap().count();
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     let error = writer.push(&Array2::<f64>::zeros((9, 2))).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     assert!(writer.push(&arr1(&[1.0])).unwrap_err().is_mismatch());
     let error = writer.push(&Array2::<f32>::zeros((10, 2))).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
     writer.push(&Array2::<f64>::ones((10, 2).f())).unwrap();
     writer.finish().unwrap();
@@ -494,7 +472,7 @@ fn stack_conversion_reports_progress_and_can_be_cancelled() {
     assert_eq!(NpyStack::open(&made).unwrap().dtype().to_string(), "'>u2'");
 
     let again = convert_npy_to_stack(&path, &made, 0, 3, Conversion::new()).unwrap_err();
-    assert!(matches!(again.kind(), ErrorKind::AlreadyExists), "{again}");
+    assert_eq!(again.kind(), ErrorKind::AlreadyExists, "{again}");
     let other = folder.path().join("other");
     let mut calls = 0;
     let cancel = |_, _| {
@@ -502,7 +480,7 @@ fn stack_conversion_reports_progress_and_can_be_cancelled() {
         if calls > 2 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
     };
     let error = convert_npy_to_stack(&path, &other, 0, 3, Conversion::new().progress(cancel)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled) && !other.exists(), "{error}");
+    assert!(error.kind() == ErrorKind::Cancelled && !other.exists(), "{error}");
 
     // The output must not be a part, or be within the stack.
     let error = convert_stack_to_npy(&made, made.join("0.npy"), Conversion::new()).unwrap_err();
@@ -544,7 +522,7 @@ fn info_repeating_a_shared_tuple_is_a_limit_error() {
     pickle.extend(b"tX\x05\0\0\0dtypecnumpy\ndtype\nX\x02\0\0\0f8\x85RX\x04\0\0\0axisK\0u.");
     fs::write(folder.path().join("info"), pickle).unwrap();
     let error = NpyStack::open(folder.path()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
 
 /// Dask writes `nan` for lengths that it does not know, as after a mask.

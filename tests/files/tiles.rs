@@ -277,10 +277,7 @@ fn uncommitted_rows_of_target_input_are_kept() {
         ndarray_io::convert::convert_npy_to_ra(&path, &path, Conversion::new()).unwrap_err(),
         convert_npy(&path, &path, Conversion::new()).unwrap_err(),
     ] {
-        assert!(
-            matches!(error.kind(), ndarray_io::error::ErrorKind::Uncommitted { bytes: 1, rows: 1, .. }),
-            "{error}"
-        );
+        assert!(error.message().starts_with("found 1 byte (1 complete row) after the array"), "{error}");
         assert!(std::fs::read(&path).unwrap() == old);
     }
     concatenate_npy(&many[..300], &path, 0, Conversion::new()).unwrap();
@@ -300,7 +297,7 @@ fn truncated_input_is_named_in_error() {
     });
     let error = convert_npy(&from, &to, conversion).unwrap_err();
     assert_eq!(error.path(), Some(&*from), "{error}");
-    assert!(matches!(error.kind(), ndarray_io::error::ErrorKind::Truncated { have: 4872, .. }), "{error}");
+    assert!(error.message().ends_with(" 4872 bytes remain"), "{error}");
 
     let error = concatenate_npy(&[&from], &to, 9, Conversion::new()).unwrap_err();
     assert!(error.is_format() || error.is_usage());

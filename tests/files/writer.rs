@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix2, ShapeBuilder, arr0, arr1, arr2, s};
-use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{
@@ -164,19 +164,16 @@ fn rows_of_another_dtype_or_shape_are_refused() {
         DynView::new(&[5, 0, 6, 0], 0, code.parse().unwrap(), shape.to_vec(), &[2][..shape.len()]).unwrap()
     };
     let error = writer.push_dyn(&view(">i2", &[2])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     assert_eq!(error.path(), Some(file.path()));
-    assert!(matches!(
-        writer.push_dyn(&view("<i2", &[1])).unwrap_err().kind(),
-        ErrorKind::ShapeMismatch { .. }
-    ));
+    assert_eq!(writer.push_dyn(&view("<i2", &[1])).unwrap_err().kind(), ErrorKind::ShapeMismatch);
     writer.push_dyn(&view("<i2", &[2])).unwrap(); // a column: the last axis grows
     writer.finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap(), arr2(&[[1, 3, 5], [2, 4, 6]]));
     let wrong = options.append_or_create_dyn(file.path(), &"<i4".parse().unwrap(), &[2]);
-    assert!(matches!(wrong.unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::DTypeMismatch);
     let objects = options.append_or_create_dyn("not made.npy", &DType::Object, &[2]);
-    assert!(matches!(objects.unwrap_err().kind(), ErrorKind::BadOption { .. }));
+    assert_eq!(objects.unwrap_err().kind(), ErrorKind::BadOption);
 }
 
 #[test]
@@ -185,14 +182,11 @@ fn too_few_or_too_many_elements_are_errors() {
     let mut writer = NpyWriter::with_shape(&mut file, (2, 3)).unwrap();
     writer.extend([1.0, 2.0, 3.0, 4.0]).unwrap();
     let error = writer.finish().unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::WrongCount { found: 4, wanted: 6, .. }) && error.is_usage(),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected 6 elements, found 4") && error.is_usage(), "{error}");
     let mut writer = NpyWriter::with_shape(Vec::new(), (2, 3)).unwrap();
     writer.push(&arr2(&[[1, 2, 3], [4, 5, 6]])).unwrap();
     let error = writer.push(&arr1(&[7, 8, 9])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 9, wanted: 6, .. }), "{error}");
+    assert!(error.message().starts_with("expected 6 elements, found 9"), "{error}");
     assert_eq!(
         Array2::<i32>::read_npy(&writer.finish().unwrap()[..]).unwrap(),
         arr2(&[[1, 2, 3], [4, 5, 6]])
@@ -203,17 +197,14 @@ fn too_few_or_too_many_elements_are_errors() {
     let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
     writer.extend([1u8, 2, 3]).unwrap();
     assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
-    assert!(matches!(writer.finish().unwrap_err().kind(), ErrorKind::WrongCount { found: 3, wanted: 4, .. }));
+    assert!(writer.finish().unwrap_err().message().starts_with("expected 4 elements, found 3"));
     let reader = NpyReader::new(File::open(file.path()).unwrap()).unwrap();
     assert_eq!(reader.shape(), [1, 2]);
 
     let mut writer = NpyWriter::<u8, _>::new(Cursor::new(Vec::new()), &[2, 3]).unwrap();
     for wrong in [vec![3, 2], vec![2], vec![3, 2, 1], vec![1, 1, 2, 3]] {
         let error = writer.push(&ArrayD::zeros(wrong)).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Rows(_), .. }),
-            "{error}"
-        );
+        assert!(error.message().starts_with("expected rows of shape"), "{error}");
     }
     writer.push(&ArrayD::zeros(vec![4, 2, 3])).unwrap();
     writer.push(&Array2::zeros((2, 3))).unwrap();
@@ -230,7 +221,7 @@ fn text_needs_a_width_and_is_not_truncated() {
     let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
     writer.extend(["Émile".to_owned()]).unwrap();
     let error = writer.extend(["a".to_owned(), "Katherine".to_owned()]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 9, width: 5, .. }), "{error}");
+    assert!(error.message().starts_with("text of length 9 exceeds the width of 5"), "{error}");
     assert_eq!(error.element(), Some(4));
     writer.finish().unwrap();
     assert_equals_numpys(&fs::read(file.path()).unwrap(), "names");
@@ -303,7 +294,8 @@ fn rows_that_begin_as_an_array_does_are_recovered() {
         let before = WriteOptions::new().append::<u8>(file.path());
         let error = before.unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Uncommitted { rows: found, .. } if *found == rows.len() as u64)
+            error.kind() == ErrorKind::Uncommitted
+                && error.message().contains(&format!("({} complete rows)", rows.len()))
         );
         WriteOptions::new()
             .uncommitted(Uncommitted::Recover)
@@ -335,7 +327,9 @@ fn interrupted_append_leaves_old_array_readable() {
         let error = NpyWriter::<u16, _>::append(file.path()).unwrap_err();
         let (bytes, rows) = (surplus as u64, surplus as u64 / 4);
         assert!(
-            matches!(error.kind(), ErrorKind::Uncommitted { bytes: found, rows: found_rows, .. } if (*found, *found_rows) == (bytes, rows)),
+            error.kind() == ErrorKind::Uncommitted
+                && error.message().starts_with(&format!("found {bytes} byte"))
+                && error.message().contains(&format!("({rows} complete row")) == (rows > 0),
             "{error}"
         );
         assert_eq!(
@@ -374,7 +368,7 @@ fn second_appender_is_refused() {
     write_npy(file.path(), &arr1(&[1u8])).unwrap();
     let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Locked) && error.is_conflict(), "{error}");
+    assert!(error.kind() == ErrorKind::Locked && error.is_conflict(), "{error}");
     // A reader is not blocked, and sees the committed rows.
     first.extend([2, 3]).unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1]));
@@ -397,7 +391,7 @@ fn header_without_padding_cannot_grow() {
     fs::write(file.path(), old).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::HeaderCannotGrow { .. })
+        error.kind() == ErrorKind::CannotChange
             && error.help().is_some_and(|help| help.id() == "grow-header"),
         "{error}"
     );
@@ -483,7 +477,7 @@ fn synced_append_refuses_length_across_sectors() {
 
     let Err(error) = append(&synced) else { panic!("it could be torn") };
     assert!(
-        matches!(error.kind(), ErrorKind::HeaderCannotGrow { crosses_sector: true, header: 576, .. }),
+        error.message().starts_with("the length in the header of 576 bytes crosses a sector boundary"),
         "{error}"
     );
     append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[LongNameRecord { number: 2 }])).unwrap();

@@ -59,13 +59,13 @@ fn casts_equal_numpys() {
                 assert_eq!(made.is_ok(), fits, "{from} as {to}");
             }
             let made = match made {
-                Err(error) if matches!(error.kind(), ErrorKind::TextTooLong { .. }) => {
+                Err(error) if error.message().starts_with("text of length") => {
                     continue;
                 }
                 // Integers that do not fit are an error unless the cast is unsafe; NumPy drops their high bits, so they
                 // do not come back.
                 Err(error)
-                    if matches!(error.kind(), ErrorKind::NotConvertible { .. })
+                    if error.kind() == ErrorKind::NotConvertible
                         && casting == Casting::SameKind
                         && is_integer(&found)
                         && is_integer(&wanted) =>
@@ -457,6 +457,6 @@ fn empty_items_are_limited_in_existing_arrays() {
     for step in [1, 2] {
         let mut part = array.slice_mut(ndarray::s![..len * step; step]);
         let error = options.read_into(&head[..], &mut part).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     }
 }

@@ -3,7 +3,6 @@
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::bytes::InMemory;
 use ndarray_io::dtype::{Kind, RecordBuilder, RecordError, Scalar};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
@@ -30,11 +29,10 @@ fn record_fields_equal_numpys() {
             Ok(view) => assert_eq!(view, expected),
             Err(error) => match path {
                 path if (path == "pos") == cfg!(target_endian = "little") => {
-                    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })));
+                    assert!(error.message().starts_with("expected this machine's byte order"));
                 }
                 path => assert!(
-                    path == "tail.x"
-                        && matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { .. }))
+                    path == "tail.x" && error.message().starts_with("misaligned: expected a multiple of")
                 ),
             },
         }
@@ -68,7 +66,7 @@ fn missing_field_is_reported() {
     let records: DynArray = read_npy(manifest::testdata().join("records-c.npy")).unwrap();
     for path in ["", "x", "in.y", "in.x.z", "id.x", "in.", ".in", "a", "tail.x.0"] {
         let error = records.field(path).unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("has no field"), "{path}: {error}");
+        assert!(error.is_not_found() && error.to_string().contains("has no field"), "{path}: {error}");
     }
     assert_eq!(records.field("in").unwrap().field("x").unwrap(), records.field("in.x").unwrap());
 }
@@ -101,10 +99,10 @@ fn dynamic_array_is_written_in_requested_byte_order() {
 fn foreign_byte_order_is_converted_but_not_viewed() {
     let big: DynArray = read_npy(manifest::testdata().join("number-bf8.npy")).unwrap();
     if cfg!(target_endian = "little") {
-        assert!(matches!(
-            big.view::<f64, Ix1>().unwrap_err().kind(),
-            ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })
-        ));
+        assert_eq!(
+            big.view::<f64, Ix1>().unwrap_err().message(),
+            "expected this machine's byte order, found '>f8'"
+        );
     }
     let little: DynArray = read_npy(manifest::testdata().join("number-lf8.npy")).unwrap();
     let bits = |array: DynArray| -> Vec<u64> {
@@ -253,16 +251,14 @@ fn misaligned_field_is_copied_not_viewed() {
     let records = DynArray::read_npy(&file[..]).unwrap();
     let error = records.field_view::<u32, Ix1>("x").unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { .. }))
-            && error.field() == Some("x"),
+        error.message().starts_with("misaligned: expected a multiple of") && error.field() == Some("x"),
         "{error}"
     );
     assert_eq!(records.field_cow::<u32, Ix1>("x").unwrap(), arr1(&[1, 2]));
     assert_eq!(records.field_view::<u8, Ix1>("id").unwrap(), arr1(&[7, 8]));
     let error = records.field_view::<bool, Ix1>("ok").unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. }))
-            && error.element() == Some(1),
+        error.message().starts_with("expected a bool (0 or 1), found 2") && error.element() == Some(1),
         "{error}"
     );
     assert!(records.field_view::<i8, Ix1>("id").unwrap_err().is_mismatch());
@@ -374,11 +370,7 @@ fn records_from_columns_and_reshape_equal_numpys() {
     assert_eq!(hex, expected);
     let short = DynArray::new(&arr1(&[1u8, 2, 3])).unwrap();
     let error = DynArray::from_columns([("n", &names), ("x", &short)]).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. })
-            && error.field() == Some("x"),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape") && error.field() == Some("x"), "{error}");
     assert!(DynArray::from_columns([("n", &names), ("n", &names)]).unwrap_err().is_usage());
     assert!(DynArray::from_columns::<String>([]).unwrap_err().is_usage());
 

@@ -1,6 +1,5 @@
 //! Arrays without `ndarray`, and with its other versions, as MIGRATING.md shows them.
 
-use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::ra::{ReadRaExt, ViewRaExt, WriteRaExt};
 use ndarray_io::{FlatArray, FlatView, ReadNpyExt, Result, WriteNpyExt};
@@ -81,10 +80,7 @@ fn vectors_slices_and_arrays_are_written() {
 #[test]
 fn shape_with_wrong_element_count_is_refused() {
     let error = FlatArray::new(vec![1, 2, 3], vec![2, 2], Order::C).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("expected shape"), "{error}");
     for shape in [vec![usize::MAX, 2], vec![0, usize::MAX, 2], vec![usize::MAX / 2 + 1, 2]] {
         assert!(FlatView::<u8>::new(&[], &shape, Order::C).is_err(), "{shape:?}");
     }
@@ -92,7 +88,7 @@ fn shape_with_wrong_element_count_is_refused() {
     // More elements than an array can have, of no size.
     let endless = [ndarray_io::element::Void([0u8; 0]); usize::MAX];
     let error = endless[..].write_npy(Vec::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{error}");
+    assert!(error.message().ends_with("is too large"), "{error}");
     let scattered = ndarray::arr2(&[[1, 2], [3, 4]]);
     assert!(FlatView::try_from(scattered.column(0)).is_err());
     assert_eq!(FlatView::try_from(scattered.t()).unwrap().order(), Order::Fortran);

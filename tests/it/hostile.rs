@@ -3,7 +3,6 @@
 #![cfg_attr(not(feature = "py_literal"), allow(unused_imports, dead_code))] // messages are the general path's
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView1};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FilePart, LimitKind};
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
 
 use crate::support::error_class::error_class;
@@ -74,10 +73,7 @@ fn invalid_bool_is_reported_with_element_by_all_readers() {
             .unwrap_err(),
     ];
     for error in errors {
-        assert!(
-            matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })),
-            "{error}"
-        );
+        assert!(error.message().starts_with("expected a bool (0 or 1), found 2"), "{error}");
         assert_eq!(error.element(), Some(412_345));
     }
 }
@@ -140,10 +136,7 @@ fn invalid_bool_in_slice_is_reported_by_file_element() {
             ]);
         }
         for (number_of_way, error) in errors.into_iter().enumerate() {
-            assert!(
-                matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })),
-                "{error}"
-            );
+            assert!(error.message().starts_with("expected a bool (0 or 1), found 2"), "{error}");
             assert_eq!(error.element(), Some(number(2345, 67)), "{number_of_way}: {error}");
             assert_eq!(error.index(), Some(&[2345, 67][..]), "{number_of_way}: {error}");
         }
@@ -222,10 +215,7 @@ fn comma_separated_dtypes_are_read_only_if_plain() {
     assert_eq!(dtype("'>f4, |u1'").unwrap(), "[('f0', '>f4'), ('f1', '|u1')]");
     // NumPy gives the first two an unexpected meaning and refuses the others.
     for code in ["'2S,i4'", "'i4,(2,)f4'", "'02i4,i4'", "'i4,S+2'", "'M8[D/24],f4'", "' i4,f8'"] {
-        assert!(
-            matches!(dtype(code).unwrap_err().kind(), ErrorKind::Unsupported { part: FilePart::DType, .. }),
-            "{code}"
-        );
+        assert!(dtype(code).unwrap_err().message().starts_with("unsupported dtype"), "{code}");
     }
     assert!(dtype("[('', 'O', (2,))]").unwrap().contains("'|O'"));
 }
@@ -246,15 +236,12 @@ fn header_and_payload_limits_are_enforced() {
     let limited = |limits| ReadOptions::new().limits(limits).read_from::<Array1<f32>>(&bytes[..]);
     assert!(limited(Limits::default().header(200).payload(4000)).is_ok());
     let error = limited(Limits::default().header(100)).unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Limit { limit_kind: LimitKind::HeaderBytes, found: 116, limit: 100, .. }
-        ),
-        "{error:?}"
-    );
+    assert!(error.message().starts_with("the header has 116 bytes, over the limit of 100"), "{error:?}");
     let error = limited(Limits::default().payload(3999)).unwrap_err();
-    assert!(error.is_limit() && error.help().is_some_and(|help| help.id() == "raise-limit"), "{error}");
+    assert!(
+        error.is_limit() && error.help().is_some_and(|help| help.id() == "raise-payload-limit"),
+        "{error}"
+    );
     // The default limit of a header is 1 MiB.
     let long = file(&format!("{}{}", header("'<f4'", "(0,)"), " ".repeat(2 << 20)), &[]);
     assert!(Array1::<f32>::read_npy(&long[..]).unwrap_err().is_limit());
@@ -288,10 +275,7 @@ fn record_nesting_beyond_limit_is_refused() {
     let nested = |depth: usize| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
     assert!(NpyReader::new(&file(&header(&nested(32), "(0,)"), &[])[..]).is_ok());
     let error = NpyReader::new(&file(&header(&nested(33), "(0,)"), &[])[..]).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::RecordNesting, limit: 32, .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("the dtype nests records deeper than the limit of 32"), "{error}");
 }
 
 #[test]
@@ -303,7 +287,11 @@ fn impossible_view_reports_why_it_needs_a_copy() {
     let shifted = Aligned::new(&shifted);
     let error = ArrayView1::<f64>::view_npy(&shifted[1..]).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { wanted, off_by: 1, .. }) if *wanted == align_of::<f64>()),
+        error.message()
+            == format!(
+                "misaligned: expected a multiple of {} bytes, found a remainder of 1",
+                align_of::<f64>()
+            ),
         "{error:?}"
     );
     assert!(error.is_mismatch());
@@ -316,7 +304,7 @@ fn impossible_view_reports_why_it_needs_a_copy() {
     let options = ndarray_io::WriteOptions::new().byte_order(other);
     options.write_to(&mut foreign, &ndarray::arr1(&[1.0, 2.0])).unwrap();
     let error = ArrayView1::<f64>::view_npy(&Aligned::new(&foreign)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })), "{error:?}");
+    assert!(error.message().starts_with("expected this machine's byte order"), "{error:?}");
     assert_eq!(error.help().unwrap().id(), "read");
 }
 

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ndarray::{Ix1, arr1};
-use ndarray_io::error::{ErrorKind, FilePart, LimitKind};
 use ndarray_io::object::{Object, Pickle, View};
 use ndarray_io::{Error, Limits, ReadOptions};
 
@@ -55,10 +54,7 @@ fn objects_of_joblib_files_equal_those_joblib_loads() {
             }
             Err(error) => {
                 assert!(!is_read, "{name}: {error}");
-                assert!(
-                    matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Pickle, .. }),
-                    "{name}: {error}"
-                );
+                assert!(error.message().starts_with("unsupported pickle"), "{name}: {error}");
                 let help = error.help().map(|help| help.to_string()).unwrap_or_default();
                 assert!(feature.is_some_and(|feature| help.contains(feature)), "{name}: {help}");
             }
@@ -138,7 +134,7 @@ fn joblib_decompression_bomb_exceeds_payload_limit() {
     let packed = packed.finish().unwrap();
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
     let error = Pickle::read_joblib(&packed[..], &options).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. }), "{error}");
+    assert!(error.message().starts_with("the data takes"), "{error}");
     // An array that declares more than follows.
     let (_, file, _) = files().into_iter().find(|(name, ..)| name == "numbers.pkl").unwrap();
     let at = file.windows(3).position(|bytes| bytes == b"K\x05\x85").unwrap();

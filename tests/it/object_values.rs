@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 
 use ndarray::{Array1, ArrayD, arr1};
-use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::object::{CallBuilder, Int, Object, Pickle, View, Zone};
 use ndarray_io::{DynArray, Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 use num_complex::Complex;
@@ -197,7 +196,7 @@ fn pickle_globals_have_current_and_stored_names() {
 fn object_nesting_limit_can_be_raised() {
     let deep = [&b"]"[..], &b"\x85".repeat(5000), b"."].concat();
     let error = Pickle::read(&deep[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }), "{error}");
+    assert!(error.message().starts_with("the pickle nests objects"), "{error}");
     let options = ReadOptions::new().limits(Limits::default().object_height(100_000));
     let deep = options.read_pickle(&deep[..]).unwrap().into_object();
     let again = Pickle::write(&deep, &WriteOptions::new()).unwrap();
@@ -418,7 +417,7 @@ fn copies_and_display_of_small_pickles_are_limited() {
     (0..100_000).for_each(|_| many.extend(b"h\0\x98"));
     many.extend(b"l.");
     let error = Pickle::read(&many[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Copies, .. }), "{error}");
+    assert!(error.message().starts_with("copying shared parts"), "{error}");
     // An element of a billion items that have no bytes, and records of such fields.
     let fields: Vec<String> = (0..1000).map(|number| format!("('f{number}', [])")).collect();
     for fields in ["('a', [], (1000000000,))".to_owned(), fields.join(", ")] {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1, s};
-use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::header::Order;
 use ndarray_io::object::{Date, Int, Object, Pickle, Time, Timedelta, View};
 use ndarray_io::options::OldText;
@@ -373,7 +372,7 @@ fn shared_objects_stay_shared() {
 fn dynamic_read_of_objects_requires_option() {
     let path = objects_folder().join("grid.npy");
     let error = read_npy::<_, DynArray>(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Objects { .. }), "{error}");
+    assert!(error.message().starts_with("the array contains Python objects"), "{error}");
     assert_eq!(error.help().unwrap().id(), "allow-objects");
     let array: DynArray = ReadOptions::new().allow_objects(true).read_npy(&path).unwrap();
     assert_eq!((array.shape(), array.objects().map(<[Object]>::len)), (&[2, 3][..], Some(6)));
@@ -514,15 +513,9 @@ fn malicious_pickles_are_errors_or_bounded() {
     let read_one = |item: &[u8]| Array1::<Object>::read_npy(&object_npy("(1,)", &array_pickle(item))[..]);
     assert_eq!(read_one(b"K\x05").unwrap()[0], 5.into());
     let deep = [b"]".repeat(100_000), b"a".repeat(99_999)].concat();
-    assert!(matches!(
-        read_one(&deep).unwrap_err().kind(),
-        ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }
-    ));
+    assert!(read_one(&deep).unwrap_err().message().starts_with("the pickle nests objects"));
     let deep_tuples = [b")".to_vec(), b"\x85".repeat(100_000)].concat();
-    assert!(matches!(
-        read_one(&deep_tuples).unwrap_err().kind(),
-        ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }
-    ));
+    assert!(read_one(&deep_tuples).unwrap_err().message().starts_with("the pickle nests objects"));
     // [x, x] within [x, x] and so on: 2^60 items if counted one by one, but 60 shared lists.
     let doubled = |number: u8| [b'(', b'h', number, b'h', number, b'l', 0x94, b'0'];
     let bomb: Vec<u8> = b"]\x940".iter().copied().chain((0..60).flat_map(doubled)).chain(*b"h\x3C").collect();
@@ -572,10 +565,7 @@ fn malicious_pickles_are_errors_or_bounded() {
         }
     }
     let digits = [b"L", &b"9".repeat(1_000_000)[..], b"L\n"].concat();
-    assert!(matches!(
-        read_one(&digits).unwrap_err().kind(),
-        ErrorKind::Limit { limit_kind: LimitKind::Digits, .. }
-    ));
+    assert!(read_one(&digits).unwrap_err().message().starts_with("an integer has"));
 }
 
 #[test]
@@ -603,8 +593,8 @@ fn object_count_limit_is_enforced() {
     let path = objects_folder().join("containers.npy");
     let limits = Limits::default().objects(10);
     let error = ReadOptions::new().limits(limits).read_npy::<ArrayD<Object>>(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Objects, .. }), "{error}");
-    assert_eq!(error.help().unwrap().id(), "raise-limit", "{error}");
+    assert!(error.message().starts_with("the pickle has at least"), "{error}");
+    assert_eq!(error.help().unwrap().id(), "raise-objects-limit", "{error}");
 }
 
 /// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.

@@ -1,7 +1,6 @@
 //! Options: casting, versions, orders, byte orders.
 
 use ndarray::{Array1, Array2, ArrayD, ShapeBuilder, arr1, arr2};
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{
@@ -105,10 +104,7 @@ fn version_too_low_for_header_is_refused() {
     assert_eq!(ndarray_io::npy::format(&header("n".repeat(65_439)), None).unwrap()[6], 1);
     assert_eq!(ndarray_io::npy::format(&long, None).unwrap()[6], 2);
     let error = ndarray_io::npy::format(&long, Some(Version::V1)).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::VersionTooLow { wanted: (1, 0), needed: (2, 0), .. }),
-        "{error}"
-    );
+    assert!(error.message().starts_with("the header needs format version 2.0, requested was 1.0"), "{error}");
     let greek = header("λ".into());
     assert_eq!(ndarray_io::npy::format(&greek, None).unwrap()[6], 3);
     assert!(ndarray_io::npy::format(&greek, Some(Version::V2)).unwrap_err().is_usage());

@@ -3,7 +3,6 @@
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
-use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::header::{Extent, Order};
 use ndarray_io::npy::Version;
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt};
@@ -82,13 +81,7 @@ fn reader_cannot_advance_after_truncated_read() {
     let bytes = two_arrays();
     let mut reader = NpyReader::new(&bytes[..140]).unwrap();
     let error = reader.read::<Array2<f32>>().unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 24, have: 12, .. }
-        ),
-        "{error}"
-    );
+    assert!(error.message().contains("(24 bytes), 12 bytes remain"), "{error}");
     assert!(reader.next_array().unwrap_err().is_usage());
     assert!(NpyReader::new(&bytes[..140]).unwrap().skip().is_err());
 }
@@ -101,7 +94,7 @@ fn truncated_next_header_is_an_error() {
     let mut reader = NpyReader::new(Cursor::new(bytes)).unwrap();
     let error = reader.next_array().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Truncated { part: FileSection::Preamble, need: 10, have: 4, .. }),
+        error.message().starts_with("truncated: expected a header of at least 10 bytes, found 4"),
         "{error}"
     );
 }
@@ -135,10 +128,7 @@ fn reader_after_two_arrays<R: Read>(input: R, allows: bool) -> NpyReader<R> {
     match reader.next_array() {
         // What comes later in the stream is not looked for.
         Ok(has_next) => assert!(allows && !has_next && !reader.next_array().unwrap()),
-        Err(error) => assert!(
-            !allows && matches!(error.kind(), ErrorKind::Trailing { bytes: 3, at_least: true, .. }),
-            "{error}"
-        ),
+        Err(error) => assert!(!allows && error.message().starts_with("found at least 3 bytes"), "{error}"),
     }
     reader
 }

@@ -2,7 +2,6 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::element::{Bytes, Chars, Datetime64, Timedelta64, Void, units};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
     ByteOrder, Casting, DType, DynArray, NpyReader, ReadNpyExt, ReadOptions, ReadableElement, Record,
@@ -244,16 +243,10 @@ fn records_are_viewed_only_if_layouts_agree() {
     check_view::<AlignedC>(&case("record-aligned"));
     check_view::<NestedC>(&case("record-nested_aligned"));
     let other = |id: &str| ArrayView::<AlignedC, IxDyn>::view_npy(&Aligned::new(&case(id).bytes)).map(drop);
-    assert!(matches!(
-        other("record-unaligned").unwrap_err().kind(),
-        ErrorKind::NeedsCopy(CopyReason::Layout { .. })
-    ));
-    assert!(matches!(
-        other("record-reordered").unwrap_err().kind(),
-        ErrorKind::NeedsCopy(CopyReason::Layout { .. })
-    ));
+    assert!(other("record-unaligned").unwrap_err().message().contains("does not have the memory layout"));
+    assert!(other("record-reordered").unwrap_err().message().contains("does not have the memory layout"));
     let big = ArrayView::<Tight, IxDyn>::view_npy(&Aligned::new(&case("record-tight_big").bytes)).map(drop);
-    assert!(matches!(big.unwrap_err().kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })));
+    assert!(big.unwrap_err().message().starts_with("expected this machine's byte order"));
 }
 
 #[test]
@@ -316,11 +309,7 @@ fn invalid_bools_in_corpus_records_are_reported() {
         (Array1::<BoolInSubarray>::read_npy(&bytes("in_subarray")[..]).err().unwrap(), "b"),
         (Array1::<BoolInNested>::read_npy(&bytes("in_nested")[..]).err().unwrap(), "a.b"),
     ] {
-        assert!(
-            matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. }))
-                && error.field() == Some(field),
-            "{error:?}"
-        );
+        assert!(error.message().starts_with("expected a bool") && error.field() == Some(field), "{error:?}");
     }
 }
 
@@ -440,10 +429,10 @@ fn mismatched_fields_are_reported() {
     }
     let bytes = case("record-aligned").bytes;
     let error = Array2::<MoreFields>::read_npy(&bytes[..]).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "extra"), "{error}");
+    assert!(error.message().starts_with("expected a field 'extra'"), "{error}");
     assert!(error.is_mismatch());
     let error = Array2::<FewerFields>::read_npy(&bytes[..]).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "value"), "{error}");
+    assert!(error.message().starts_with("unexpected field 'value'"), "{error}");
     assert!(
         error.is_mismatch() && error.help().is_some_and(|help| help.id() == "ignore-extra-fields"),
         "{error}"
@@ -492,7 +481,7 @@ fn nested_fields_are_named_by_their_path() {
     let start = broken.arrays[0].data_offset();
     bytes[start + 4 * 19 + 18] = 2;
     let error = Array2::<Nested>::read_npy(&bytes[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })));
+    assert!(error.message().starts_with("expected a bool (0 or 1), found 2"));
     assert_eq!((error.element(), error.field()), (Some(4), Some("many.flag")), "{error}");
 
     let broken = case("record-nested_aligned");
@@ -520,7 +509,7 @@ fn texts_longer_than_their_field_are_refused() {
     ] {
         let mut file = Vec::new();
         let error = arr1(&[fits.clone(), wrong]).write_npy(&mut file).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+        assert!(error.message().starts_with("text of length"), "{error}");
         assert_eq!((error.element(), error.field()), (Some(1), Some(field)), "{error}");
         assert!(file.is_empty(), "nothing is written");
     }
@@ -714,7 +703,7 @@ fn skip_default_rename_and_flatten_attributes_apply() {
     let two = options.read_from::<Array2<TwoFields>>(&file[..]).unwrap();
     assert!(two.iter().zip(&all).all(|(two, all)| (two.flag, two.number) == (all.flag, all.value)));
     let error = Array2::<TwoFields>::read_npy(&file[..]).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "tail"), "{error}");
+    assert!(error.message().starts_with("unexpected field 'tail'"), "{error}");
     assert!(Array2::<RenamedFields>::read_npy(&file[..]).is_err());
 }
 
@@ -760,7 +749,7 @@ fn derive_handles_generic_flatten_and_clashing_names() {
     file.truncate(0);
     arr1(&[Head { x: 7 }]).write_npy(&mut file).unwrap();
     let error = Array1::<GenericFlatten<Head>>::read_npy(&file[..]).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "y"), "{error}");
+    assert!(error.message().starts_with("expected a field 'y'"), "{error}");
 }
 
 #[test]

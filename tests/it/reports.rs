@@ -45,7 +45,7 @@ fn error_reports_have_message_and_help() {
     assert_eq!(sample_error().to_string(), EXPECTED_MESSAGE);
     assert_eq!(format!("{:?}", sample_error()), format!("{EXPECTED_MESSAGE}\n  {EXPECTED_HELP}"));
     // The structure is still there.
-    assert!(format!("{:#?}", sample_error()).contains("kind: DTypeMismatch {"));
+    assert!(format!("{:#?}", sample_error()).contains("fault: DTypeMismatch {"));
     assert!(sample_error().source().is_none());
 }
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ndarray::Array1;
 use ndarray_io::dtype::Narrow;
-use ndarray_io::error::{ErrorKind, LimitKind};
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::npy::Version;
 use ndarray_io::{ByteOrder, Casting, Compression, DType, Limits, ReadOptions, WriteNpyExt, WriteOptions};
@@ -65,7 +64,7 @@ fn deserialized_options_take_effect() {
     assert_eq!(options.read_from::<Array1<f64>>(&file[..]).unwrap(), Array1::<f64>::zeros(4));
     let options: ReadOptions = from_value(json!({ "limits": { "payload": 15 } })).unwrap();
     let error = options.read_from::<Array1<i32>>(&file[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. }));
+    assert!(error.message().starts_with("the data takes"));
 
     let options: WriteOptions = from_value(json!({ "byte_order": "big", "version": "2.0" })).unwrap();
     let mut file = Vec::new();

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
-use ndarray_io::error::{ErrorKind, FileSection, WantedShape};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
 
@@ -51,8 +51,8 @@ fn next_array_skips_rest_of_dropped_iterator() {
         let mut reader = NpyReader::new(ChunkedReader::new(&stream, size)).unwrap();
         assert_eq!(reader.rows::<f64, Ix2>().unwrap().take(3).count(), 3);
         let error = reader.read::<DynArray>().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::OutOfTurn { .. }) && error.help().is_some(), "{error}");
-        assert!(matches!(reader.blocks::<DynArray>().unwrap_err().kind(), ErrorKind::OutOfTurn { .. }));
+        assert!(error.kind() == ErrorKind::OutOfTurn && error.help().is_some(), "{error}");
+        assert_eq!(reader.blocks::<DynArray>().unwrap_err().kind(), ErrorKind::OutOfTurn);
         assert!(reader.next_array().unwrap());
         // In Fortran order, the last axis is the slowest.
         let planes = reader.chunks::<i16, Ix3>(2, 2).unwrap().take(2).collect::<Result<Vec<_>, _>>().unwrap();
@@ -150,13 +150,7 @@ fn truncated_stream_reports_counts() {
     let mut rows = reader.rows::<f64, Ix2>().unwrap();
     assert_eq!(rows.by_ref().take(95).filter(Result::is_ok).count(), 95);
     let error = rows.next().unwrap().unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 2400, have: 2300, .. }
-        ),
-        "{error}"
-    );
+    assert!(error.message().contains("(2400 bytes), 2300 bytes remain"), "{error}");
     drop(rows);
     assert!(reader.next_array().unwrap_err().is_usage());
     // Of a slice, this is known before.
@@ -164,7 +158,7 @@ fn truncated_stream_reports_counts() {
     // If the rest is skipped, the number counts from the beginning of the elements.
     let mut reader = NpyReader::new(ChunkedReader::new(cut, |_| 1000)).unwrap();
     reader.rows::<f64, Ix2>().unwrap().take(2).for_each(drop);
-    assert!(matches!(reader.skip().unwrap_err().kind(), ErrorKind::Truncated { need: 2400, have: 2300, .. }));
+    assert!(reader.skip().unwrap_err().message().contains("(2400 bytes), 2300 bytes remain"));
 }
 
 #[test]
@@ -173,12 +167,12 @@ fn unsupported_stream_divisions_are_refused() {
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let error = reader.chunks::<f64, Ix2>(1, 1).err().unwrap();
     assert!(error.is_usage() && error.to_string().contains("NpyFile"), "{error}");
-    assert!(matches!(reader.chunks::<f64, Ix2>(2, 1).err().unwrap().kind(), ErrorKind::NoSuchAxis { .. }));
+    assert_eq!(
+        reader.chunks::<f64, Ix2>(2, 1).err().unwrap().message(),
+        "an array of shape (3, 2) has no axis 2"
+    );
     assert!(reader.chunks::<f64, Ix2>(0, 0).err().unwrap().is_usage());
-    assert!(matches!(
-        reader.rows::<f64, Ix1>().err().unwrap().kind(),
-        ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }
-    ));
+    assert_eq!(reader.rows::<f64, Ix1>().err().unwrap().kind(), ErrorKind::ShapeMismatch);
     // Another type can be tried after the wrong one.
     assert!(reader.rows::<i32, Ix2>().err().unwrap().is_mismatch());
     assert!(reader.blocks::<ArrayD<i32>>().unwrap().next().unwrap().unwrap_err().is_mismatch());
@@ -233,7 +227,7 @@ fn excess_count_of_reader_is_reported() {
     let file = npy_bytes(&Array2::<u8>::ones((100, 3)));
     let mut reader = NpyReader::new(file[..128].chain(OverreportingReader)).unwrap();
     let error = reader.rows::<u8, Ix2>().unwrap().next().unwrap().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::BadSource { .. }) && !error.is_usage(), "{error}");
+    assert!(error.kind() == ErrorKind::BadSource && !error.is_usage(), "{error}");
 }
 
 /// Progress is that of the whole array, and its callback can stop in between.
@@ -251,7 +245,7 @@ fn progress_counts_whole_array_and_cancels() {
     });
     let mut reader = options.reader(ChunkedReader::new(&file, |_| 10)).unwrap();
     let read = reader.chunks::<u8, IxDyn>(0, 10).unwrap().collect::<Vec<_>>();
-    assert!(matches!(read.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Cancelled));
+    assert_eq!(read.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(*told.lock().unwrap(), [(100, 1000), (200, 1000), (300, 1000), (400, 1000), (500, 1000)]);
 }
 
@@ -275,10 +269,7 @@ fn elements_are_read_into_callers_bytes() {
     assert_eq!(part, big(array.slice(s![2, .., 2..]).t().iter().copied().collect()));
     for wrong in [119, 121] {
         let error = file.read_into_bytes(&mut vec![0; wrong], None).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
-            "{error}"
-        );
+        assert!(error.message().starts_with("expected shape"), "{error}");
         assert!(file.slice_into_bytes(s![..;-1, .., ..], &mut vec![0; wrong], None).is_err());
     }
     let mut bools = npy_bytes(&arr1(&[true, false]));
@@ -326,7 +317,7 @@ fn panicking_reader_yields_no_stale_elements() {
     }));
     assert!(caught.is_err() && seen > 0);
     let error = elements.next().unwrap().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfTurn { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::OutOfTurn, "{error}");
     assert!(elements.next().is_none());
 }
 
@@ -395,7 +386,7 @@ fn cancellation_returned_once_stops_reading() {
     });
     let mut reader = options.reader(&file[..]).unwrap();
     let last = reader.elements::<f64>().unwrap().last().unwrap();
-    assert!(matches!(last.unwrap_err().kind(), ErrorKind::Cancelled));
+    assert_eq!(last.unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
 /// Lengths that would overflow, elements without bytes, and arrays without elements.

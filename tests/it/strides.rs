@@ -2,7 +2,6 @@
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
 use ndarray_io::ReadOptions;
-use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::{ByteOrder, DynView, ReadNpyExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
@@ -218,14 +217,11 @@ fn elements_outside_the_memory_are_refused() {
         (0, vec![1 << (usize::BITS - 24)], vec![1 << (usize::BITS - 24)]),
     ] {
         let error = new(first, &shape, &strides).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::OutOfBounds { length: 64, .. }), "{shape:?}: {error}");
+        assert!(error.message().contains("length 64"), "{shape:?}: {error}");
     }
-    assert!(matches!(
-        new(0, &[2], &[8, 8]).unwrap_err().kind(),
-        ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }
-    ));
+    assert!(new(0, &[2], &[8, 8]).unwrap_err().message().starts_with("expected an array of"));
     let objects = DynView::new(&memory, 0, "|O".parse().unwrap(), [1], &[8]);
-    assert!(matches!(objects.unwrap_err().kind(), ErrorKind::Objects { .. }));
+    assert!(objects.unwrap_err().message().starts_with("the array contains Python objects"));
 }
 
 /// Also of a view that is written as it is, progress is told; and the parts of an element stay together.

@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayD, arr1};
 use ndarray_io::ReadOptions;
 use ndarray_io::dtype::LongDoubleFormat;
 use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{ByteOrder, ReadNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions, read_npy};
 
 use crate::support::manifest;
@@ -41,7 +41,7 @@ fn text_longer_than_requested_width_is_refused() {
     assert_eq!(ArrayD::<String>::read_npy(&with(20).unwrap()[..]).unwrap(), names.clone().into_dyn());
     assert_eq!(with(20).unwrap().len(), 128 + 3 * 80);
     let error = with(7).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 8, width: 7, .. }), "{error}");
+    assert!(error.message().starts_with("text of length 8 exceeds the width of 7"), "{error}");
     assert_eq!(error.element(), Some(2));
 }
 
@@ -58,10 +58,7 @@ fn invalid_text_element_is_reported() {
         for bad in [0x11_0000, 0xD800, 0xFFFF_FFFF] {
             let bytes = file(&header(descr), &codes(order, [0x41, 0, 0x42, 0x43, 0x44, bad]));
             let error = Array1::<String>::read_npy(&bytes[..]).unwrap_err();
-            assert!(
-                matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Unicode { code, .. }) if *code == bad),
-                "{error}"
-            );
+            assert!(error.message() == format!("expected a Unicode character, found {bad:#X}"), "{error}");
             assert_eq!(error.element(), Some(2));
             let raw = Array1::<Chars<2>>::read_npy(&bytes[..]).unwrap();
             assert_eq!(raw[2].code_points(), [0x44, bad]);
@@ -73,10 +70,7 @@ fn invalid_text_element_is_reported() {
     }
     let bytes = file(&header("|S2"), b"okc\xC3\xA9\0");
     let error = Array1::<String>::read_npy(&bytes[..]).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: 1, .. })),
-        "{error}"
-    );
+    assert!(error.message().starts_with("invalid UTF-8 at byte 1"), "{error}");
     assert_eq!(error.element(), Some(1));
     assert_eq!(Array1::<Vec<u8>>::read_npy(&bytes[..]).unwrap()[1], b"c\xC3");
     let bytes = file(&header("|S2"), b"ok\xC3\xA9\0\0");
@@ -91,10 +85,7 @@ fn items_wider_than_their_element_type_are_refused() {
     assert!(Array1::<Bytes<2>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
     // A shorter element must be decoded, so that it cannot be viewed.
     let error = ndarray::ArrayView1::<Bytes<5>>::view_npy(&bytes).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })) && error.is_mismatch(),
-        "{error}"
-    );
+    assert!(error.message().contains("does not have the memory layout") && error.is_mismatch(), "{error}");
     assert_eq!(ndarray::ArrayView1::<Bytes<3>>::view_npy(&bytes).unwrap()[1].as_bytes(), b"d");
     let text = little_endian_npy(&strings(&["λx", "y"]));
     let mut wider = Array1::<Chars<4>>::default(2);
@@ -222,7 +213,7 @@ fn times_convert_to_system_time_and_back() {
 
 #[test]
 fn times_that_do_not_fit_are_errors() {
-    let is_range = |error: ndarray_io::Error| matches!(error.kind(), ErrorKind::NotConvertible { .. });
+    let is_range = |error: ndarray_io::Error| error.kind() == ErrorKind::NotConvertible;
     // The clock of Windows has a resolution of 100 nanoseconds.
     let exact = SystemTime::try_from(Datetime64::<units::Nanosecond>::new(1_100));
     assert_eq!(exact.unwrap(), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_100));

@@ -29,10 +29,7 @@ fn times_format_and_parse_as_in_numpy() {
         let error = text.parse::<Timedelta64<Day>>().err().filter(|_| !text.is_empty());
         assert_eq!(error.is_some(), !text.is_empty(), "{text}"); // the empty text is "not a time"
         let error = text.parse::<Datetime64<Day>>().err();
-        assert!(
-            text.is_empty() || matches!(error.unwrap().kind(), ErrorKind::NotConvertible { .. }),
-            "{text}"
-        );
+        assert!(text.is_empty() || error.unwrap().kind() == ErrorKind::NotConvertible, "{text}");
     }
     assert!("2024".parse::<Datetime64<Generic>>().is_err());
 }
@@ -49,7 +46,7 @@ fn times_convert_between_units_as_in_numpy() {
     assert_eq!(error.element(), None);
     assert!(error.to_string().contains("is out of range for [s]"), "{error}");
     let error = Timedelta64::<Month>::new(1).in_unit::<Day>().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotConvertible { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotConvertible, "{error}");
 }
 
 #[test]
@@ -74,7 +71,7 @@ fn checked_time_arithmetic_keeps_nat_and_finds_overflow() {
 fn text_and_byte_elements_parse_and_format() {
     assert_eq!("añb".parse::<Chars<3>>().unwrap().to_string(), "añb");
     let error = Chars::<2>::try_from("añb").unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 3, width: 2, .. }), "{error}");
+    assert!(error.message().starts_with("text of length 3 exceeds the width of 2"), "{error}");
     assert_eq!("ab".parse::<Bytes<3>>().unwrap().as_ref(), b"ab");
     assert!("añb".parse::<Bytes<3>>().is_err());
     assert_eq!(Bytes::<3>::try_from(&b"a\xFF"[..]).unwrap().to_string(), "a\\xff");

@@ -5,7 +5,6 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::file::write_headed;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, DynArray, NpyFile, NpzFile, Result, WriteOptions, npy};
@@ -100,9 +99,9 @@ struct SourceReader {
 
 impl Read for SourceReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read_at(into, self.position).map_err(|error| match error.kind() {
-            ErrorKind::Io(io) => io::Error::new(io.kind(), error.to_string()),
-            _ => io::Error::other(error.to_string()),
+        let count = self.source.read_at(into, self.position).map_err(|error| {
+            let kind = error.as_io().map_or(io::ErrorKind::Other, io::Error::kind);
+            io::Error::new(kind, error.to_string())
         })?;
         self.position += count as u64;
         Ok(count)

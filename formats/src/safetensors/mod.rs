@@ -35,7 +35,7 @@ pub use read::SafeTensors;
 pub use write::{write_safetensors, write_safetensors_to};
 
 use ndarray_io::dtype::{Kind, Narrow, Scalar};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::{ByteOrder, DType, Error, Result};
 use safetensors::Dtype;
 
@@ -78,10 +78,12 @@ fn safetensors_dtype(dtype: &DType) -> Result<Dtype> {
         dtype.as_scalar().and_then(|scalar| dtype_pairs().into_iter().find(|(_, ours)| ours == scalar));
     found.map(|(theirs, _)| theirs).ok_or_else(|| {
         let reason = "it has bools, integers, floats and `complex64` only";
-        ErrorKind::not_representable("safetensors", dtype.clone(), reason).into()
+        Error::not_representable("safetensors", dtype, reason)
     })
 }
 
 fn malformed(reason: impl ToString, offset: Option<u64>) -> Error {
-    ErrorKind::malformed(FilePart::Header, reason.to_string(), offset).into()
+    let (place, reason) =
+        (offset.map_or_else(String::new, |offset| format!(" at byte {offset}")), reason.to_string());
+    Error::new(ErrorKind::Malformed, format!("malformed header{place}: {reason}"))
 }

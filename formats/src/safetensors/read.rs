@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{Error, ReadArray, ReadOptions, Result};
 use safetensors::tensor::Metadata;
@@ -107,7 +107,7 @@ impl SafeTensors {
         match self.packed.get(name) {
             Some(dtype) => {
                 let reason = format!("{dtype}: several elements share a byte");
-                Err(Error::from(ErrorKind::unsupported(FilePart::DType, reason)).at_member(name))
+                Err(Error::new(ErrorKind::Unsupported, format!("unsupported dtype {reason}")).at_member(name))
             }
             None => Ok(()),
         }
@@ -136,7 +136,7 @@ impl SafeTensors {
                 format!("it declares {length} bytes; the file has {size}, and at most {MAX_HEADER} are read");
             return Err(malformed(reason, Some(0)));
         }
-        let mut text = vec![0; usize::try_from(length).map_err(|_| ErrorKind::overflow("the header"))?];
+        let mut text = vec![0; usize::try_from(length).map_err(|_| crate::too_large("the header"))?];
         if fill_at(&*source, &mut text, 8)? < text.len() {
             return Err(malformed("the file was truncated", None));
         }
@@ -145,7 +145,7 @@ impl SafeTensors {
         }
         let head: Metadata = serde_json::from_slice(&text).map_err(|error| malformed(error, None))?;
         let declared = (8 + length).checked_add(head.data_len() as u64);
-        let declared = declared.ok_or_else(|| ErrorKind::overflow("the size of the tensors"))?;
+        let declared = declared.ok_or_else(|| crate::too_large("the size of the tensors"))?;
         if declared != size {
             return Err(malformed(format!("tensors end at byte {declared} of a file of {size}"), None));
         }

@@ -22,9 +22,9 @@ use super::{malformed, safetensors_dtype};
 ///
 /// # Errors
 ///
-/// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the format does not have a dtype.
-/// - [`NameTaken`](ErrorKind::NameTaken) if two arrays have the same name, or one is named `__metadata__`.
-/// - [`Malformed`](ErrorKind::Malformed) or [`Overflow`](ErrorKind::Overflow) if the header or the file would be larger than programs can read.
+/// - [`NotConvertible`](ErrorKind::NotConvertible) if the format does not have a dtype.
+/// - [`AmbiguousName`](ErrorKind::AmbiguousName) if two arrays have the same name, or one is named `__metadata__`.
+/// - [`Malformed`](ErrorKind::Malformed) or [`Malformed`](ErrorKind::Malformed) if the header or the file would be larger than programs can read.
 /// - [`Io`](ErrorKind::Io) if writing fails.
 /// - A [conflict](Error::is_conflict) if the existing file is locked or cannot be replaced.
 pub fn write_safetensors<P: AsRef<Path>>(path: P, tensors: &[(&str, &dyn WriteArray)]) -> Result<()> {
@@ -116,12 +116,13 @@ impl FilePlan {
         for &index in &order {
             let (name, header) = &headers[index];
             if *name == "__metadata__" {
-                return Err(ErrorKind::name_taken(*name).into());
+                let text = "the name '__metadata__' is that of the file's metadata";
+                return Err(Error::new(ErrorKind::BadOption, text));
             }
             let start = end;
             let len = header.payload_len().and_then(|len| usize::try_from(len).ok());
             let Some(next) = len.and_then(|len| start.checked_add(len)) else {
-                return Err(ErrorKind::overflow("the size of the file").into());
+                return Err(crate::too_large("the size of the file"));
             };
             end = next;
             let shape = header.shape().to_vec();
@@ -149,7 +150,10 @@ fn check_unique_names(tensors: &[(String, TensorInfo)]) -> Result<()> {
     let mut names: Vec<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(ErrorKind::name_taken(pair[0]).into()),
+        Some(pair) => Err(Error::new(
+            ErrorKind::AmbiguousName,
+            format!("the file already has a tensor named {:?}", pair[0]),
+        )),
         None => Ok(()),
     }
 }

@@ -14,11 +14,12 @@ pub(super) const MAX_AXES: usize = 64;
 pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
     check_one_axis(name, array)?;
     let wanted = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE).map(DType::from);
-    let wanted = wanted.ok_or_else(|| ErrorKind::overflow("an index"))?;
+    let wanted = wanted.ok_or_else(|| crate::too_large("an index"))?;
     let is_integer =
         array.dtype().as_scalar().is_some_and(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint));
     if !is_integer {
-        let error = Error::from(ErrorKind::dtype_mismatch(array.dtype().clone(), wanted));
+        let error =
+            Error::new(ErrorKind::DTypeMismatch, format!("expected integers, found {}", array.dtype()));
         return Err(error.at_member(name));
     }
     // Larger numbers of 64 bits without a sign are an error of the cast.
@@ -54,9 +55,7 @@ pub(super) fn check_pointers(pointers: &[i64], count: usize, end: usize) -> Resu
 pub(super) fn check(sparse: &Sparse) -> Result<()> {
     let (shape, data) = (&sparse.shape, &sparse.data);
     if Shape::from(shape.as_slice()).len().is_none() {
-        return Err(
-            ErrorKind::overflow(format!("an array of shape {}", Shape::from(shape.as_slice()))).into()
-        );
+        return Err(crate::too_large(&format!("an array of shape {}", Shape::from(shape.as_slice()))));
     }
     if shape.len() > MAX_AXES {
         return Err(malformed(format!("{} axes, more than {MAX_AXES}", shape.len())));
@@ -66,7 +65,7 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
     });
     if !is_number {
         let reason = "it has numbers and bools only";
-        return Err(ErrorKind::not_representable("a sparse matrix", data.dtype().clone(), reason).into());
+        return Err(Error::not_representable("a sparse matrix", data.dtype(), reason));
     }
     let axes = |count: usize| match data.shape().len() == count {
         true => Ok(()),

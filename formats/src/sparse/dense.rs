@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ndarray::{Array, Dimension};
 use ndarray_io::dtype::Kind;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, DType, DynArray, Error, NpyFile, ReadableElement, Result, WriteOptions, npy};
 
@@ -22,9 +21,9 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// - [`OutOfMemory`](ErrorKind::OutOfMemory) if the dense array cannot be allocated.
-    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) or [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the array is not of this type.
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added: those of `longdouble`, for example.
+    /// - [`OutOfMemory`](ndarray_io::error::ErrorKind::OutOfMemory) if the dense array cannot be allocated.
+    /// - [`DTypeMismatch`](ndarray_io::error::ErrorKind::DTypeMismatch) or [`ShapeMismatch`](ndarray_io::error::ErrorKind::ShapeMismatch) if the array is not of this type.
+    /// - [`NotConvertible`](ndarray_io::error::ErrorKind::NotConvertible) if duplicate elements cannot be added: those of `longdouble`, for example.
     pub fn to_dense<A: ReadableElement, D: Dimension>(&self) -> Result<Array<A, D>> {
         Ok(self.to_dense_dyn()?.into_array()?)
     }
@@ -38,9 +37,9 @@ impl Sparse {
         let (places, data) = self.summed_with_positive_zeros()?;
         let header = self.dense_header(&data)?;
         let len = header.payload_len().and_then(|len| usize::try_from(len).ok());
-        let len = len.ok_or_else(|| ErrorKind::overflow("the dense array"))?;
+        let len = len.ok_or_else(|| crate::too_large("the dense array"))?;
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(len as u64))?;
+        bytes.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len as u64))?;
         bytes.resize(len, 0);
         scatter_elements(&mut bytes, 0, &places, &data);
         DynArray::from_bytes(data.dtype().clone(), self.shape(), Order::C, &bytes)
@@ -53,8 +52,8 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added.
-    /// - [`Io`](ErrorKind::Io) if writing fails.
+    /// - [`NotConvertible`](ndarray_io::error::ErrorKind::NotConvertible) if duplicate elements cannot be added.
+    /// - [`Io`](ndarray_io::error::ErrorKind::Io) if writing fails.
     /// - A [conflict](Error::is_conflict) if an existing file is locked or cannot be replaced.
     ///
     /// # Examples
@@ -128,9 +127,9 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are neither bools nor numbers of up to 64 bits, or complex ones of
+    /// - [`NotConvertible`](ndarray_io::error::ErrorKind::NotConvertible) if the elements are neither bools nor numbers of up to 64 bits, or complex ones of
     ///   two of these.
-    /// - [`Malformed`](ErrorKind::Malformed) if the array has no axes.
+    /// - [`Malformed`](ndarray_io::error::ErrorKind::Malformed) if the array has no axes.
     /// - Those of reading the file.
     ///
     /// # Examples
@@ -151,7 +150,7 @@ impl Sparse {
         let (shape, dtype) = (array.shape().to_vec(), array.dtype().clone());
         let Some(zeros) = ZeroDetector::of(&dtype) else {
             let reason = "zeros are told from others in numbers of up to 64 bits and bools only";
-            return Err(ErrorKind::not_representable("a sparse matrix", dtype, reason).into());
+            return Err(Error::not_representable("a sparse matrix", &dtype, reason));
         };
         let size = dtype.item_size();
         let (mut places, mut bytes) = (Vec::new(), Vec::new());

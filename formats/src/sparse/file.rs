@@ -162,7 +162,10 @@ impl SparseFile {
             ("csc", [rows, columns]) => (false, [*rows, *columns]),
             (format, shape) => {
                 let reason = format!("{format} of {} axes has no ranges: read all of it", shape.len());
-                return Err(ErrorKind::unsupported(ndarray_io::error::FilePart::Matrix, reason).into());
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("unsupported sparse matrix: {reason}"),
+                ));
             }
         };
         let open = |name: &str| {
@@ -216,8 +219,10 @@ impl SparseFile {
         let major = if self.is_csr { self.shape[0] } else { self.shape[1] };
         let minor = if self.is_csr { self.shape[1] } else { self.shape[0] };
         if range.start > range.end || range.end > major {
-            let index = range.end.max(range.start) as i128;
-            return Err(ErrorKind::out_of_bounds(index, major as u64, Some(usize::from(!self.is_csr))).into());
+            let index = range.end.max(range.start);
+            let axis = usize::from(!self.is_csr);
+            let text = format!("index {index} is out of bounds for axis {axis} of length {major}");
+            return Err(Error::new(ErrorKind::OutOfBounds, text));
         }
         let pointers = numbers("indptr", &read_part(&self.indptr, range.start..range.end + 1)?)?;
         check_pointers(&pointers, range.len(), self.stored())?;
@@ -245,8 +250,8 @@ fn read_part(vector: &NpyFile, range: Range<usize>) -> Result<DynArray> {
     vector.check_complete()?; // before memory is taken for what the header declares
     let size = vector.dtype().item_size();
     let mut bytes = Vec::new();
-    let len = range.len().checked_mul(size).ok_or_else(|| ErrorKind::overflow("a part of the matrix"))?;
-    bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(len as u64))?;
+    let len = range.len().checked_mul(size).ok_or_else(|| crate::too_large("a part of the matrix"))?;
+    bytes.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len as u64))?;
     bytes.resize(len, 0);
     let slice =
         ndarray::SliceInfoElem::Slice { start: range.start as isize, end: Some(range.end as isize), step: 1 };

@@ -33,7 +33,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, Ix1};
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{DynArray, Error, NpzFile, ReadOptions, Result, WritableElement, WriteArray, WriteOptions};
 
@@ -94,10 +94,10 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// - [`Malformed`](ErrorKind::Malformed) if an index is out of bounds, pointers do not ascend, or the parts have different lengths.
+    /// - [`Malformed`](ErrorKind::Malformed) if an index is out of bounds, pointers do not ascend, or the parts have different lengths, or
+    ///   if the shape has more elements than 63 bits can count.
     /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if indices are not integers.
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are neither numbers nor bools.
-    /// - [`Overflow`](ErrorKind::Overflow) if the shape has more elements than 63 bits can count.
+    /// - [`NotConvertible`](ErrorKind::NotConvertible) if the elements are neither numbers nor bools.
     pub fn new(layout: Layout, shape: impl Into<Vec<usize>>, data: DynArray) -> Result<Self> {
         let sparse = Self { layout, shape: shape.into(), data, is_array: true };
         check::check(&sparse)?;
@@ -142,7 +142,7 @@ impl Sparse {
     ///
     /// - [`Io`](ErrorKind::Io) if reading fails.
     /// - A [format error](Error::is_format) if the file is not an archive, or damaged.
-    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if it is not that of a sparse matrix.
+    /// - [`NoSuchName`](ErrorKind::NoSuchName) if it is not that of a sparse matrix.
     /// - Those of [`new`](Self::new).
     pub fn read<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::read_with(path, &ReadOptions::new())
@@ -317,9 +317,9 @@ fn index_array(indices: &[usize], most: usize) -> Result<DynArray> {
     fn converted<T: WritableElement + TryFrom<usize>>(indices: &[usize]) -> Result<DynArray> {
         let bytes = (indices.len() as u64).saturating_mul(size_of::<T>() as u64);
         let mut numbers = Vec::new();
-        numbers.try_reserve_exact(indices.len()).map_err(|_| ErrorKind::out_of_memory(bytes))?;
+        numbers.try_reserve_exact(indices.len()).map_err(|_| Error::out_of_memory(bytes))?;
         for index in indices {
-            numbers.push(T::try_from(*index).map_err(|_| ErrorKind::overflow("an index"))?);
+            numbers.push(T::try_from(*index).map_err(|_| crate::too_large("an index"))?);
         }
         DynArray::new(&ndarray::Array1::from(numbers))
     }
@@ -359,8 +359,8 @@ fn stack_coords(coords: &[DynArray]) -> Result<DynArray> {
     DynArray::from_bytes(dtype, [coords.len(), first.len()], Order::C, &bytes)
 }
 
-fn malformed(reason: impl Into<String>) -> Error {
-    ErrorKind::malformed(FilePart::Matrix, reason, None).into()
+fn malformed(reason: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Malformed, format!("malformed sparse matrix: {reason}"))
 }
 
 /// Fails unless an array has one axis.

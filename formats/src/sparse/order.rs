@@ -1,9 +1,8 @@
 //! The stored elements in the order of their places.
 
 use ndarray_io::dtype::Kind;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
-use ndarray_io::{ByteOrder, Casting, DynArray, ReadableElement, Result, with_numbers};
+use ndarray_io::{ByteOrder, Casting, DynArray, Error, ReadableElement, Result, with_numbers};
 use num_complex::Complex;
 
 use super::check::numbers;
@@ -106,7 +105,7 @@ impl Sparse {
             _ => with_numbers!(data, |view| merge_duplicates(&mut places, view.iter().copied()))
                 .unwrap_or_else(|_| {
                     let reason = "elements of one place cannot be added";
-                    Err(ErrorKind::not_representable("a sparse matrix", dtype.clone(), reason).into())
+                    Err(Error::not_representable("a sparse matrix", &dtype, reason))
                 }),
         };
         Ok((places, sums?))
@@ -118,8 +117,8 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// - [`Malformed`](ErrorKind::Malformed) if it has more than two axes.
-    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added: those of `longdouble`, for example.
+    /// - [`Malformed`](ndarray_io::error::ErrorKind::Malformed) if it has more than two axes.
+    /// - [`NotConvertible`](ndarray_io::error::ErrorKind::NotConvertible) if duplicate elements cannot be added: those of `longdouble`, for example.
     ///
     /// # Examples
     ///
@@ -220,7 +219,7 @@ fn indices_and_indptr(
 ) -> Result<(DynArray, DynArray)> {
     let mut indptr = Vec::new();
     let bytes = (major_len as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
-    let out_of_memory = |_| ErrorKind::out_of_memory(bytes);
+    let out_of_memory = |_| Error::out_of_memory(bytes);
     indptr.try_reserve_exact(major_len.saturating_add(1)).map_err(out_of_memory)?;
     indptr.resize(major_len + 1, 0);
     let largest = minor_len.max(sorted_places.len());

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use ndarray_io::convert::convert_file_into;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::{DType, DynArray, ReadOptions, WriteOptions, npy};
 
 use super::{CreateContext, FileFormat, PendingArray, PendingArrays};
@@ -117,15 +116,13 @@ pub(crate) fn refuse_bytes_after(
     let Err(error) = input.array(&crate::reading::options())?.check_end() else {
         return Ok(()); // they are being appended
     };
-    let rows = match error.kind() {
-        ErrorKind::Trailing { rows, .. } => *rows,
-        _ => 0,
-    };
-    if rows == 0 || input.is_output() {
+    // Complete rows are perhaps those of an append that goes on.
+    let may_be_rows = error.help().is_some_and(|help| help.id() == "recover-trailing");
+    if !may_be_rows || input.is_output() {
         let advice = if input.is_output() { "" } else { advice };
         return Err(input.at(format!("{error}{advice}")));
     }
-    report(&input.at(format!("rows that its header does not count are left out: {rows}")));
+    report(&input.at(format!("{}: they are left out", error.message())));
     Ok(())
 }
 

@@ -84,8 +84,8 @@ fn member_info<'a>(
 /// that the member is encrypted.
 fn short_error(error: ndarray_io::Error) -> String {
     match error.kind() {
-        ErrorKind::Encrypted { has_password: false, .. } => "needs a password".into(),
-        ErrorKind::Encrypted { .. } => "has another password".into(),
+        ErrorKind::Encrypted if crate::password::get().is_some() => "has another password".into(),
+        ErrorKind::Encrypted => "needs a password".into(),
         _ => one_line_message(&error.into()),
     }
 }

@@ -125,7 +125,7 @@ impl<'a> Arrays<'a> {
                 (source, end)
             }
             // A pickle is read from front to back, or refused.
-            Err(error) if matches!(error.kind(), ErrorKind::Objects { .. }) => {
+            Err(error) if error.kind() == ErrorKind::Objects => {
                 let mut file = self.input.file()?;
                 file.seek(std::io::SeekFrom::Start(begin))?;
                 let mut reader = self.options.reader(file)?;

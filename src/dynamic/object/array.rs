@@ -10,7 +10,7 @@ use super::load_effects::LoadEffects;
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
@@ -39,7 +39,7 @@ pub(in super::super) fn decode(
     };
     let Some(ObjectArrayState { dtype, dims, order, items: slots }) = found else {
         let reason = "the pickle is not an array of objects, or has an unknown dtype".into();
-        return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason }.into());
+        return Err(Fault::Unsupported { part: FilePart::Pickle, reason }.into());
     };
     // Unless the dtype is a record, the header declares `'O'`, even for a dtype that headers cannot express.
     if header.dtype() != &dtype {

@@ -4,12 +4,12 @@
 #![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use super::{Date, Time, Timedelta};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 fn ok_or_out_of_range<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
     made.ok_or_else(|| {
         let reason = format!("{what:?} is out of range, or not a multiple of a microsecond");
-        ErrorKind::NotConvertible { reason }.into()
+        Fault::NotConvertible { reason }.into()
     })
 }
 

@@ -9,7 +9,7 @@ use super::times::{Date, Time, Timedelta};
 use super::{Int, Object, keys};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::options::ReadOptions;
 
 /// A new graph; the node that is added last is the object to build.
@@ -102,7 +102,7 @@ fn build_object(make: impl FnOnce(&mut GraphBuilder) -> Node) -> Object {
 }
 
 fn bad_option<T>(reason: impl Into<String>) -> Result<T> {
-    Err(ErrorKind::BadOption { reason: reason.into() }.into())
+    Err(Fault::BadOption { reason: reason.into() }.into())
 }
 
 /// A type whose values can all be keys of a dict.
@@ -144,7 +144,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if Python could not hash a key: a list, dict, set, bytearray or array, or a
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if Python could not hash a key: a list, dict, set, bytearray or array, or a
     /// tuple that contains one.
     pub fn dict<K: Into<Self>, V: Into<Self>>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
         let pairs = pairs.into_iter().map(|(key, value)| (key.into(), value.into()));
@@ -158,7 +158,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if Python could not hash an item: a list, dict, set, bytearray or array, or a
     /// tuple that contains one.
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = GraphBuilder::default();
@@ -172,7 +172,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if Python could not hash an item: a list, dict, set, bytearray or array, or a
     /// tuple that contains one.
     pub fn frozen_set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = GraphBuilder::default();
@@ -214,7 +214,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if the array does not have exactly one element, or contains objects.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the array does not have exactly one element, or contains objects.
     pub fn scalar(array: &DynArray) -> Result<Self> {
         if array.len() != 1 || array.dtype().has_object() {
             let (shape, dtype) = (array.shape(), array.dtype());
@@ -232,7 +232,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if Python would not accept `digits`. It accepts an optional sign, digits, a
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if Python would not accept `digits`. It accepts an optional sign, digits, a
     /// decimal point and an exponent, and also `NaN`, `sNaN` and `Infinity`.
     pub fn decimal(digits: &str) -> Result<Self> {
         match keys::is_decimal(digits) {
@@ -269,7 +269,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotRepresentable`] if NumPy does not have the dtype: complex numbers of 2 × 16 bits.
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy does not have the dtype: complex numbers of 2 × 16 bits.
     ///
     /// ```
     /// use ndarray_io::object::Object;

@@ -11,7 +11,7 @@ use super::{Array, Int, Object, ObjectRef, Scalar, View};
 use crate::dtype::Kind;
 use crate::dynamic::DynArray;
 use crate::elements::ReadableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 impl ObjectRef<'_> {
     fn kind(self) -> &'static str {
@@ -40,7 +40,7 @@ impl ObjectRef<'_> {
 
     pub(super) fn mismatch_error(self, wanted: &str) -> Error {
         let reason = format!("expected {wanted}, found {}", self.kind());
-        ErrorKind::NotConvertible { reason }.into()
+        Fault::NotConvertible { reason }.into()
     }
 }
 
@@ -131,7 +131,7 @@ try_from! {
         View::Float(number) => Some(Ok(number)),
         // Python accepts integers as floats, too.
         View::Int(number) => Some(number.to_f64().ok_or_else(|| {
-            ErrorKind::NotConvertible { reason: "the integer is too large for a float".into() }.into()
+            Fault::NotConvertible { reason: "the integer is too large for a float".into() }.into()
         })),
         View::Scalar(scalar) => float(scalar).map(Ok),
         _ => None,

@@ -7,13 +7,13 @@ use super::graph::{CallParts, Graph, Node, Slot, SlotContents};
 use super::source::PickleSource;
 use super::times;
 use crate::bytes::AsChunks;
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 use crate::shape::Order;
 
 pub(super) fn malformed(reason: impl Into<String>) -> Error {
-    ErrorKind::Malformed { part: FilePart::Pickle, reason: reason.into(), offset: None }.into()
+    Fault::Malformed { part: FilePart::Pickle, reason: reason.into(), offset: None }.into()
 }
 
 /// A read-only view of a graph, some of whose bytes may still be in the pickle.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Fault};
 
 /// A Python `int` of any size.
 ///
@@ -128,7 +128,7 @@ macro_rules! try_from {
                 };
                 fitted.ok_or_else(|| {
                     let reason = format!("the integer {} does not fit {}", number.brief(), stringify!($type));
-                    ErrorKind::NotConvertible { reason }.into()
+                    Fault::NotConvertible { reason }.into()
                 })
             }
         }
@@ -141,7 +141,7 @@ try_from!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] if the text is not a decimal number, or is longer than 4,300 bytes. Python
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the text is not a decimal number, or is longer than 4,300 bytes. Python
 /// has the same limit by default.
 impl FromStr for Int {
     type Err = Error;
@@ -151,7 +151,7 @@ impl FromStr for Int {
         let parsed = if digits.len() > MAX_DIGITS { None } else { BigInt::from_str(digits).ok() };
         parsed.map(Self::of).ok_or_else(|| {
             let reason = "expected a decimal number of at most 4300 digits".into();
-            ErrorKind::NotConvertible { reason }.into()
+            Fault::NotConvertible { reason }.into()
         })
     }
 }

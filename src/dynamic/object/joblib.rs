@@ -7,7 +7,7 @@ use super::Pickle;
 use super::graph::BackingBytes;
 #[cfg(not(all(feature = "npz", feature = "zip-methods", feature = "lz4", feature = "zstd")))]
 use crate::error::Remedy;
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::limits::Limits;
 use crate::options::ReadOptions;
 
@@ -21,7 +21,7 @@ impl Pickle {
     ///
     /// # Errors
     ///
-    /// As for [`Pickle::read`]; [`ErrorKind::Unsupported`] if the file is compressed by a method whose feature is not
+    /// As for [`Pickle::read`]; [`Unsupported`](crate::error::ErrorKind::Unsupported) if the file is compressed by a method whose feature is not
     /// enabled, or was written by a version of joblib before 0.10, which stores each array in a file of its own.
     ///
     /// ```
@@ -218,7 +218,7 @@ impl FileCompression {
                 let reason = format!(
                     "a file of joblib.dump that is compressed by {method}, which has to be unpacked first"
                 );
-                let error = Error::from(ErrorKind::Unsupported { part: FilePart::Pickle, reason });
+                let error = Error::from(Fault::Unsupported { part: FilePart::Pickle, reason });
                 Err(error.with_help(Remedy::Feature { name: feature }))
             }
         }
@@ -238,7 +238,7 @@ impl Read for ByteByByte<'_, '_> {
 }
 
 fn damaged(error: std::io::Error) -> Error {
-    ErrorKind::Malformed {
+    Fault::Malformed {
         part: FilePart::Pickle,
         reason: format!("its compressed bytes are damaged: {error}"),
         offset: None,

@@ -20,7 +20,7 @@ use super::graph::{Graph, Node, Slot, Span};
 use super::graph_view::GraphView;
 use super::source::PickleSource;
 use super::text::decode_code_points;
-use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
+use crate::error::{Error, Fault, FilePart, LimitKind, Result};
 use crate::limits::{self, Limits};
 use crate::options::OldText;
 use crate::pickle::opcode::*;
@@ -192,7 +192,7 @@ impl<'a> Unpickler<'a> {
     }
 
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
-        ErrorKind::Malformed {
+        Fault::Malformed {
             part: FilePart::Pickle,
             reason: reason.into(),
             offset: Some(self.opcode_offset as u64),
@@ -543,7 +543,7 @@ mod tests {
         let read = |most| read_with_max_nodes(&source, &Limits::default(), OldText::default(), most);
         assert!(read(11).is_ok());
         let error = read(9).err().unwrap();
-        assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Nodes, .. }), "{error}");
+        assert!(matches!(error.fault(), Fault::Limit { limit_kind: LimitKind::Nodes, .. }), "{error}");
         assert_eq!(error.help(), None, "{error}");
     }
 }

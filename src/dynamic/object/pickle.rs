@@ -182,7 +182,7 @@ impl Pickle {
     /// - [`ErrorKind::BadOption`](crate::error::ErrorKind::BadOption) if another protocol is set, if the
     ///   object requires a later protocol, or if it contains something that only the program that wrote it
     ///   can load: a persistent id, an extension code or a buffer.
-    /// - [`ErrorKind::NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the object contains a
+    /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if the object contains a
     ///   dtype that NumPy does not have.
     /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if more than 65,536 objects
     ///   that contain themselves are nested.

@@ -11,7 +11,7 @@ use serde_1::{Serialize, Serializer};
 use super::graph::Id;
 use super::{Dict, Int, Object, ObjectRef, View};
 use crate::dtype::Kind;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::shape::Shape;
 
 /// Maximum number of objects that are serialized.
@@ -335,7 +335,7 @@ fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> 
         Some(Kind::Text) => cast_to_objects::<String>(array),
         _ => {
             let reason = format!("an array of the dtype {} has no form in serde", array.dtype());
-            Err(ErrorKind::NotConvertible { reason }.into())
+            Err(Fault::NotConvertible { reason }.into())
         }
     }
 }
@@ -351,7 +351,7 @@ fn nested_list(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
         if items.is_empty() && rows > MAX_EMPTY_ROWS {
             let reason =
                 format!("an array of shape {} has more than {MAX_EMPTY_ROWS} empty rows", Shape::from(dims));
-            return Err(ErrorKind::NotConvertible { reason }.into());
+            return Err(Fault::NotConvertible { reason }.into());
         }
         items = (0..rows).map(|row| Object::list(items[row * dim..][..*dim].to_vec())).collect();
     }

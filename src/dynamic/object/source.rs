@@ -1,6 +1,6 @@
 //! The bytes that are read as one pickle.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// A pickle, and the buffers of protocol 5 that were stored outside of it.
 ///
@@ -27,7 +27,7 @@ impl<'a> PickleSource<'a> {
         let mut end = pickle.len();
         buffer_starts.push(end);
         for buffer in buffers {
-            end = end.checked_add(buffer.len()).ok_or(ErrorKind::OutOfMemory { bytes: u64::MAX })?;
+            end = end.checked_add(buffer.len()).ok_or(Fault::OutOfMemory { bytes: u64::MAX })?;
             buffer_starts.push(end);
         }
         Ok(Self { pickle, buffers: Some(buffers), buffer_starts })

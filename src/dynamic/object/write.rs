@@ -12,7 +12,7 @@ use super::graph::{Id, Node, Slot, SlotContents};
 use super::walk::{Step, Walk};
 use super::{Array, Object, ObjectRef, View, times};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::pickle::OpcodeWriter;
@@ -66,12 +66,12 @@ impl<'a> Pickler<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if the protocol is not 2, 3 or 4.
+    /// [`BadOption`](crate::error::ErrorKind::BadOption) if the protocol is not 2, 3 or 4.
     pub(super) fn new(options: &WriteOptions) -> Result<Self> {
         let protocol = options.get_pickle_protocol();
         if !(2..=4).contains(&protocol) {
             let reason = format!("expected pickle protocol 2, 3 or 4, found {protocol}");
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(Fault::BadOption { reason }.into());
         }
         Ok(Self::of_protocol(protocol))
     }
@@ -243,7 +243,7 @@ impl<'a> Pickler<'a> {
                     if self.open_cycles > MAX_CYCLES {
                         let reason =
                             format!("the objects contain themselves in more than {MAX_CYCLES} cycles");
-                        return Err(ErrorKind::NotConvertible { reason }.into());
+                        return Err(Fault::NotConvertible { reason }.into());
                     }
                     walk.enter(object, WriteState { is_restarted: true, ..WriteState::default() });
                 }
@@ -337,7 +337,7 @@ impl<'a> Pickler<'a> {
                     let reason =
                         "protocols before 4 cannot represent an object that is made with arguments by name"
                             .into();
-                    let error = Error::from(ErrorKind::BadOption { reason });
+                    let error = Error::from(Fault::BadOption { reason });
                     return Err(error.with_help(Remedy::PickleProtocol { protocol: 4 }));
                 }
                 (Some(_), _) => self.out.new_object(true),
@@ -527,7 +527,7 @@ impl<'a> Pickler<'a> {
             View::Global(global) => return self.global(global),
             _ => {
                 let reason = format!("{object} can only be loaded by the program that wrote it");
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(Fault::BadOption { reason }.into());
             }
         }
         self.memoize(object);

@@ -7,7 +7,7 @@ use std::slice;
 
 use super::super::ItemDecoder;
 use super::{Bitwise, RecordType};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// Memory that is filled with elements, from its beginning.
 ///
@@ -142,7 +142,7 @@ pub(crate) fn append<T>(
     make: &mut dyn FnMut(&mut ElementBuf<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let bytes = count.saturating_mul(size_of::<T>());
-    items.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
+    items.try_reserve(count).map_err(|_| Fault::OutOfMemory { bytes: bytes as u64 })?;
     let total = items.len() + count;
     let memory = &mut items.spare_capacity_mut()[..count];
     let first = memory.as_ptr().cast();
@@ -174,7 +174,7 @@ pub(in crate::elements) trait FieldReader<R>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// An error such as [`ErrorKind::InvalidElement`] if the bytes of a field are invalid. It names the field and the element.
+    /// An error such as [`Malformed`](crate::error::ErrorKind::Malformed) if the bytes of a field are invalid. It names the field and the element.
     fn read_into(&self, structs: &mut StructAssembler<'_, R>) -> Result<()>;
 }
 
@@ -340,7 +340,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::append;
-    use crate::error::{Error, ErrorKind};
+    use crate::error::{Error, Fault};
 
     #[test]
     fn elements_are_appended_all_or_none() {
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!((items.len(), Arc::strong_count(&counted)), (4, 5));
         let failed = append(&mut items, 3, &mut |places| {
             places.push(Arc::clone(&counted));
-            Err(Error::from(ErrorKind::Cancelled))
+            Err(Error::from(Fault::Cancelled))
         });
         assert!(failed.is_err());
         assert_eq!((items.len(), Arc::strong_count(&counted)), (4, 5));

@@ -33,7 +33,7 @@ use super::transform::{ByteTransform, ExplainFn};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
 use crate::bytes::ReadBuf;
 use crate::dtype::DType;
-use crate::error::{CopyReason, ErrorKind, Result};
+use crate::error::{CopyReason, Fault, Result};
 use crate::options::WriteOptions;
 
 // What bytemuck cannot know by itself: any bytes are valid for the library's own types.
@@ -185,7 +185,7 @@ impl<T> Bitwise<T> {
         const { T::IS_FULL };
         match self.has_no_padding {
             true => Ok(()),
-            false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: found.clone() }).into()),
+            false => Err(Fault::NeedsCopy(CopyReason::Layout { found: found.clone() }).into()),
         }
     }
 

@@ -13,7 +13,7 @@ use bytemuck::Pod;
 use super::super::transform::ByteTransform;
 use super::Bitwise;
 use crate::bytes::ReadBuf;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// Memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
 ///
@@ -112,7 +112,7 @@ impl UncheckedMemory {
         /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
         const LARGE_ALLOCATION_BYTES: usize = 32 << 20;
         // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
-        let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
+        let no_memory = |bytes: usize| Error::from(Fault::OutOfMemory { bytes: bytes as u64 });
         let bytes = self.item_layout.size().checked_mul(len);
         let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, self.item_layout.align()).ok());
         let layout = layout.ok_or_else(|| no_memory(usize::MAX))?;

@@ -8,7 +8,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, IntoDimension, ShapeBuilder, S
 use super::super::ViewMutElement;
 use super::super::transform::ByteTransform;
 use super::Bitwise;
-use crate::error::{CopyReason, ErrorKind, Result};
+use crate::error::{CopyReason, Fault, Result};
 
 /// Views the bytes of `len` native-endian elements as elements; fails if they are misaligned or invalid.
 pub(crate) fn view<'a, T>(bitwise: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
@@ -62,7 +62,7 @@ impl<D: Dimension> StridedLayout<D> {
             // ndarray's strides are in elements, so a field cannot be viewed if the size of the record is not
             // a multiple of its own.
             if stride % size != 0 {
-                return Err(ErrorKind::NeedsCopy(CopyReason::Misaligned {
+                return Err(Fault::NeedsCopy(CopyReason::Misaligned {
                     wanted: size,
                     off_by: (stride % size) as u64,
                 })
@@ -152,10 +152,9 @@ fn check_view<T>(bitwise: &Bitwise<T>, bytes: &[u8], len: usize) -> Result<()> {
 fn check_alignment<T>(first: *const u8) -> Result<()> {
     match first.addr() % align_of::<T>() {
         0 => Ok(()),
-        off_by => Err(ErrorKind::NeedsCopy(CopyReason::Misaligned {
-            wanted: align_of::<T>(),
-            off_by: off_by as u64,
-        })
-        .into()),
+        off_by => {
+            Err(Fault::NeedsCopy(CopyReason::Misaligned { wanted: align_of::<T>(), off_by: off_by as u64 })
+                .into())
+        }
     }
 }

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use super::{Bitwise, BitwiseOut};
 use crate::elements::{ReadableElement, WritableElement};
-use crate::error::{ElementFault, ErrorKind};
+use crate::error::{ElementFault, Fault};
 
 /// A struct around one element.
 ///
@@ -149,8 +149,8 @@ fn first_invalid<E: Enumeration>(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Returns the error for a number that is not a variant.
-fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
-    ErrorKind::InvalidElement(ElementFault::Variant {
+fn no_variant<E: Enumeration>(number: E::Number) -> Fault {
+    Fault::InvalidElement(ElementFault::Variant {
         found: number.into(),
         of: E::NAME,
         number: std::any::type_name::<E::Number>(),

@@ -4,7 +4,7 @@ use super::{Recode, numbers};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 use crate::elements::longdouble::WideFloat;
 use crate::elements::swap::{swap_unit_of, swap_units};
-use crate::error::{ElementFault, Error, ErrorKind};
+use crate::error::{ElementFault, Error, Fault};
 
 /// Returns whether a number consists of `longdouble`s.
 pub(super) fn is_long_double(scalar: &Scalar) -> bool {
@@ -49,7 +49,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleForma
             let mut values = [WideFloat::of_integer(0); 2];
             for (value, part) in values.iter_mut().zip(item.chunks_exact(from.size() / parts)) {
                 *value = read(part).map_err(|found| {
-                    Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found })).at_element(index)
+                    Error::from(Fault::InvalidElement(ElementFault::Bool { found })).at_element(index)
                 })?;
             }
             // As bools, complex numbers are true if any part is.

@@ -20,7 +20,7 @@ use super::{ItemDecoder, ReadPlan, mismatch, swap_between};
 use crate::bytes::ReadBuf;
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::limits;
 use crate::options::ReadOptions;
 
@@ -64,8 +64,8 @@ pub(crate) fn resolve_target_dtype(found: &DType, wanted: &DType) -> DType {
 
 /// Returns the conversion from one dtype to another.
 ///
-/// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
-/// with [`ErrorKind::Objects`] if `found` contains Python objects.
+/// Fails with [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if there is no conversion or the casting does not allow it, and
+/// with [`Objects`](crate::error::ErrorKind::Objects) if `found` contains Python objects.
 pub(crate) fn dtype_conversion(
     found: &DType,
     wanted: &DType,
@@ -103,7 +103,7 @@ fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recode> {
 
 /// Returns the error for a conversion that something else allows.
 fn not_allowed(from: &Scalar, to: &Scalar, help: Remedy) -> Error {
-    let error = ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into() };
+    let error = Fault::DTypeMismatch { found: (*from).into(), wanted: (*to).into() };
     Error::from(error).with_help(help)
 }
 

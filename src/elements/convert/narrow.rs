@@ -3,7 +3,7 @@
 use super::{Recode, chain, numbers, numbers_recoder};
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Casting, CastingRules, Kind, Narrow, Scalar};
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 
 /// How a float of a byte is composed of a sign, an exponent and a mantissa.
 #[derive(Clone, Copy)]
@@ -307,7 +307,7 @@ fn clamp_or_check(
         false if is_float => Ok(integer.clamp(least, most)),
         false if casting != Casting::Unsafe => {
             let reason = format!("{integer} is out of range for {}", to.name());
-            Err(Error::from(ErrorKind::NotConvertible { reason }).with_help(Remedy::Cast(Casting::Unsafe)))
+            Err(Error::from(Fault::NotConvertible { reason }).with_help(Remedy::Cast(Casting::Unsafe)))
         }
         _ => Ok(integer),
     }

@@ -10,7 +10,7 @@ use super::Recode;
 use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::elements::swap::{swap_unit_of, swap_units};
-use crate::error::{ElementFault, Error, ErrorKind, Remedy, Result};
+use crate::error::{ElementFault, Error, Fault, Remedy, Result};
 
 /// Appends native-endian numbers, converted.
 pub(super) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
@@ -47,8 +47,7 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
             if let Some(at) = first_outside.and_then(|first| first(items)) {
                 let number = super::text::format_number(&from, &items[at * size..][..size])?;
                 let reason = format!("{number} is out of range for {meant}");
-                let error =
-                    Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK_LEN + at);
+                let error = Error::from(Fault::NotConvertible { reason }).at_element(index * BLOCK_LEN + at);
                 return Err(error.with_help(Remedy::Cast(Casting::Unsafe))); // which drops the high bits
             }
             convert(items, &mut ReadBuf::of(made));
@@ -63,7 +62,7 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
 fn check_bools(items: &[u8]) -> Result<()> {
     match items.iter().position(|byte| *byte > 1) {
         Some(index) => {
-            Err(Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: items[index] }))
+            Err(Error::from(Fault::InvalidElement(ElementFault::Bool { found: items[index] }))
                 .at_element(index))
         }
         None => Ok(()),

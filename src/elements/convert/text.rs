@@ -12,7 +12,7 @@ use crate::elements::swap::{swap_unit_of, swap_units};
 use crate::elements::text::{text, trimmed_utf8, write_code_points};
 use crate::elements::time::{NAT, dates, iso_datetime};
 use crate::elements::without_trailing_nuls;
-use crate::error::{ElementFault, Error, ErrorKind, Result};
+use crate::error::{ElementFault, Error, Fault, Result};
 
 /// Returns the width in characters of a text or byte string dtype, or `None` for any other dtype.
 pub(super) fn width(scalar: &Scalar) -> Option<usize> {
@@ -134,7 +134,7 @@ where
             let text = without_trailing_nuls(items[index * size..][..size].chunks_of::<N>());
             if text.len() > width {
                 let (length, width) = (text.len() as u64, width as u64);
-                return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
+                return Err(Error::from(Fault::TextTooLong { length, width }).at_element(index));
             }
             write_padded(text.as_flattened(), into);
         }
@@ -177,13 +177,13 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
     let width = width(scalar).unwrap_or(0);
     let length = if scalar.kind() == Kind::Bytes { text.len() } else { text.chars().count() };
     if length > width {
-        return Err(ErrorKind::TextTooLong { length: length as u64, width: width as u64 }.into());
+        return Err(Fault::TextTooLong { length: length as u64, width: width as u64 }.into());
     }
     if scalar.kind() == Kind::Bytes {
         // NumPy encodes text as ASCII when it casts from `U` to `S`.
         if let Some(char) = text.chars().find(|char| !char.is_ascii()) {
             let reason = format!("expected ASCII text for a string of bytes, found {char:?} in {text:?}");
-            return Err(ErrorKind::NotConvertible { reason }.into());
+            return Err(Fault::NotConvertible { reason }.into());
         }
         write_padded(text.as_bytes(), into);
     } else {
@@ -203,7 +203,7 @@ pub(crate) fn format_number(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Bool, _) => match item[0] {
             0 => "False".into(),
             1 => "True".into(),
-            found => return Err(ErrorKind::InvalidElement(ElementFault::Bool { found }).into()),
+            found => return Err(Fault::InvalidElement(ElementFault::Bool { found }).into()),
         },
         (Kind::Int, 1) => number!(i8).to_string(),
         (Kind::Int, 2) => number!(i16).to_string(),
@@ -232,7 +232,7 @@ pub(crate) fn format_number(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Timedelta(step), 8) => {
             format!("{} {}", i128::from(number!(i64)) * i128::from(step.count), step.unit.plural())
         }
-        _ => return Err(ErrorKind::NotConvertible { reason: format!("{scalar} has no form as text") }.into()),
+        _ => return Err(Fault::NotConvertible { reason: format!("{scalar} has no form as text") }.into()),
     })
 }
 
@@ -373,7 +373,7 @@ fn read(text: &str, native: &Scalar, into: &mut [u8]) -> Result<()> {
 
 fn text_mismatch(text: &str, scalar: &Scalar) -> Error {
     let reason = format!("expected the text of {scalar}, found {text:?}");
-    ErrorKind::NotConvertible { reason }.into()
+    Fault::NotConvertible { reason }.into()
 }
 
 /// Parses a number as Python does, and writes it in native byte order.

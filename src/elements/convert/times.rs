@@ -4,7 +4,7 @@ use super::{Recode, numbers, swap_units};
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
 use crate::elements::time::{NAT, day_to_month, month_to_first_day, nanos_per_tick};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// Returns the step of a datetime or timedelta, and whether it is a datetime.
 pub(super) fn step_of(kind: Kind) -> Option<(TimeStep, bool)> {
@@ -78,7 +78,7 @@ pub(in crate::elements) fn ticks_in(
         Some(scale) => scale.floor_ticks(ticks, one, other),
         None => {
             let reason = format!("a duration in [{one}] has no fixed length in [{other}]");
-            Err(ErrorKind::NotConvertible { reason }.into())
+            Err(Fault::NotConvertible { reason }.into())
         }
     }
 }
@@ -148,7 +148,7 @@ impl Scale {
     fn floor_ticks(&self, ticks: i64, from: TimeStep, to: TimeStep) -> Result<i64> {
         self.apply(ticks).ok_or_else(|| {
             let reason = format!("{ticks}[{from}] is out of range for [{to}]");
-            Error::from(ErrorKind::NotConvertible { reason })
+            Error::from(Fault::NotConvertible { reason })
         })
     }
 

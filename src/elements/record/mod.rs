@@ -48,7 +48,7 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
+    /// [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text does not fit.
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
     /// Returns the plan for writing fields as this dtype.

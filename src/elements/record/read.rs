@@ -9,7 +9,7 @@ use super::super::{ItemDecoder, ReadPlan, mismatch};
 use super::spec::RecordSpec;
 use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Returns the plan for reading records of this dtype.
@@ -18,9 +18,9 @@ use crate::options::{ReadOptions, WriteOptions};
 ///
 /// A [mismatch](crate::Error::is_mismatch), such as:
 ///
-/// - [`ErrorKind::DTypeMismatch`]: the elements are not records, or a field has another type.
-/// - [`ErrorKind::MissingField`]: the file lacks a field of the struct.
-/// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore
+/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the elements are not records, or a field has another type.
+/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the file lacks a field of the struct.
+/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the file has a field that the struct lacks, and the options do not ignore
 ///   extra fields.
 pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
@@ -87,7 +87,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         match self.add_if_found(FieldOffset::of(address))? {
             true => Ok(()),
             false => {
-                Err(ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() }.into())
+                Err(Fault::MissingField { field: name.into(), found: self.record.clone().into() }.into())
             }
         }
     }
@@ -196,7 +196,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         let mut rest = self.record.fields().iter().zip(&self.is_found).filter(|(_, is_taken)| !**is_taken);
         match rest.next() {
             Some((field, _)) if !self.options.get_ignore_extra_fields() => {
-                Err(ErrorKind::ExtraField { field: field.name().to_owned() }.into())
+                Err(Fault::ExtraField { field: field.name().to_owned() }.into())
             }
             _ => Ok(()),
         }

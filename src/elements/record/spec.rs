@@ -3,7 +3,7 @@
 //! A wrong offset is therefore a compile error.
 
 use crate::dtype::{DType, Record, Title};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::options::WriteOptions;
 
 use super::{RecordField, RecordType};
@@ -280,12 +280,12 @@ impl RecordSpec {
             let len = field.len.or(default);
             if field.file_layout.takes_len && len.is_none() {
                 let reason = "a text in a record needs a width to be written: #[record(len = 16)]".into();
-                return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
+                return Err(Error::from(Fault::BadOption { reason }).at_field(field.name));
             }
             let dtype = (field.dtype)(&options.for_field(len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
                 let reason = "a field of a struct cannot be a Python object".into();
-                return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
+                return Err(Error::from(Fault::BadOption { reason }).at_field(field.name));
             }
             if field.flat.is_some() {
                 let DType::Record(flat) = &dtype else { unreachable!("a struct's dtype is a record") };

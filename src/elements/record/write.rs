@@ -6,16 +6,16 @@ use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{ItemEncoder, WritePlan};
 use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 use crate::options::WriteOptions;
 
 /// Returns the dtype to write these records as.
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::TextTooLong`]: a text does not fit its field.
-/// - [`ErrorKind::Overflow`]: the record would take 2³¹ bytes or more.
-/// - [`ErrorKind::BadOption`]: a field is a Python object.
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible): a text does not fit its field.
+/// - [`Malformed`](crate::error::ErrorKind::Malformed): the record would take 2³¹ bytes or more.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption): a field is a Python object.
 pub fn dtype_for<R: RecordType>(
     items: &mut dyn Iterator<Item = &R>,
     options: &WriteOptions,
@@ -31,7 +31,7 @@ pub fn dtype_for<R: RecordType>(
         false => Ok(dtype),
         true => {
             let reason = "a struct cannot have Python objects as fields".into();
-            Err(ErrorKind::BadOption { reason }.into())
+            Err(Fault::BadOption { reason }.into())
         }
     }
 }
@@ -40,7 +40,7 @@ pub fn dtype_for<R: RecordType>(
 ///
 /// # Errors
 ///
-/// [`ErrorKind::TextTooLong`] if a text does not fit its field.
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text does not fit its field.
 pub fn check_field<R: RecordType, F: RecordField>(
     index: usize,
     value: &F,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::dtype::{TimeStep, TimeUnit};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
@@ -33,7 +33,7 @@ pub(in crate::elements) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)
 }
 
 pub(super) fn not_convertible(reason: impl Into<String>) -> Error {
-    ErrorKind::NotConvertible { reason: reason.into() }.into()
+    Fault::NotConvertible { reason: reason.into() }.into()
 }
 
 /// Converts a number of ticks to nanoseconds.
@@ -135,7 +135,7 @@ fn duration(nanos: u128) -> Option<Duration> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for NaT, for the unit `Generic`, and for a time that the system's clock
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the unit `Generic`, and for a time that the system's clock
 /// cannot represent.
 impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
     type Error = Error;
@@ -162,7 +162,7 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for a time out of range or between two ticks, and for the units `Year`,
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) for a time out of range or between two ticks, and for the units `Year`,
 /// `Month` and `Generic`.
 impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     type Error = Error;
@@ -195,7 +195,7 @@ fn nanos_since_1970(time: SystemTime) -> i128 {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for NaT, for the units `Year`, `Month` and `Generic`, for a negative
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) for NaT, for the units `Year`, `Month` and `Generic`, for a negative
 /// duration, and for a duration that is too long or not a multiple of a nanosecond.
 impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
     type Error = Error;
@@ -211,7 +211,7 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] for a duration out of range or between two ticks, and for the units `Year`,
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) for a duration out of range or between two ticks, and for the units `Year`,
 /// `Month` and `Generic`.
 impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
     type Error = Error;

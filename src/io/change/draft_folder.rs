@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::lock::OwnerProcess;
 use super::system::{self, Folder, LockAttempt, LockMode, LockRegion};
 use super::{draft, sync_folder, target};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::options::WriteOptions;
 
 /// A file in each draft, whose lock marks the folder as in use. (The lock of a folder would be seen by one machine only.)
@@ -32,7 +32,7 @@ impl DraftFolder {
     pub(crate) fn create_beside(path: &Path) -> Result<Self> {
         let (parent, final_name) = target::open_parent_folder(path, Folder::open)?;
         if parent.kind_of(&final_name)?.is_some() {
-            return Err(ErrorKind::AlreadyExists.into());
+            return Err(Fault::AlreadyExists.into());
         }
         draft::remove_stale_drafts(&parent);
         let create = |name: &OsStr| parent.create_folder(name);
@@ -58,9 +58,7 @@ impl DraftFolder {
             self.folder.unlink(MARKER.as_ref())?;
         }
         self.parent.rename_folder(&self.name, &self.final_name).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
-                ErrorKind::AlreadyExists.into()
-            }
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => Fault::AlreadyExists.into(),
             _ => Error::from(error),
         })?;
         let placed = match self.marker.take() {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use super::system::{self, LockAttempt, LockMode, LockRegion};
 use crate::bytes::{self, retry_interrupted};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Fault, Result};
 
 /// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -223,7 +223,7 @@ pub(super) fn lock_new(file: &File) -> io::Result<()> {
 /// Returns the error for a path that names no regular file.
 pub(super) fn not_regular() -> crate::error::Error {
     let reason = "it is not a regular file: only regular files can be changed in place".into();
-    ErrorKind::NotRegularFile { reason }.into()
+    Fault::NotRegularFile { reason }.into()
 }
 
 fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
@@ -242,17 +242,17 @@ fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
     let is_map_locked = || system::has_conflicting_lock(file, LockRegion::Map, mode);
     let acquired = retry_for(wait.max(LOCK_TIMEOUT), || match system::try_lock(file, region, mode)? {
         LockAttempt::Acquired | LockAttempt::Unsupported => Ok(Some(())),
-        LockAttempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
+        LockAttempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(Fault::Locked.into()),
         LockAttempt::Busy => Ok(None),
     })?;
-    acquired.ok_or(ErrorKind::Locked)?;
+    acquired.ok_or(Fault::Locked)?;
     if purpose == LockPurpose::Map {
         // A replacement that checked for maps before this lock was taken is allowed to complete; the caller
         // then checks the path.
         let is_free = || {
             Ok((!system::has_conflicting_lock(file, LockRegion::Replace, LockMode::Exclusive)).then_some(()))
         };
-        retry_for(LOCK_TIMEOUT, is_free)?.ok_or(ErrorKind::Locked)?;
+        retry_for(LOCK_TIMEOUT, is_free)?.ok_or(Fault::Locked)?;
     }
     Ok(())
 }
@@ -260,7 +260,7 @@ fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
 /// Returns an error, before anything is written, if a lock is not free and the caller does not wait for it.
 pub(super) fn refuse_if_locked(file: &File, wait: Duration) -> Result<()> {
     match wait.is_zero() && system::has_conflicting_lock(file, LockRegion::Map, LockMode::Exclusive) {
-        true => Err(ErrorKind::Locked.into()),
+        true => Err(Fault::Locked.into()),
         false => Ok(()),
     }
 }
@@ -289,9 +289,9 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacem
             LockAttempt::Busy if !is_map_locked() => return Ok(None),           // another replacement
             LockAttempt::Busy => {}
         }
-        if start.elapsed() >= wait { Err(ErrorKind::Locked.into()) } else { Ok(None) }
+        if start.elapsed() >= wait { Err(Fault::Locked.into()) } else { Ok(None) }
     })?;
-    acquired.ok_or(ErrorKind::Locked)?;
+    acquired.ok_or(Fault::Locked)?;
     Ok(ReplacementLock(file))
 }
 
@@ -328,7 +328,7 @@ pub(super) fn open_locked_by(
             return Ok(file);
         }
     }
-    Err(ErrorKind::Locked.into())
+    Err(Fault::Locked.into())
 }
 
 /// Returns whether a path refers to an open file, following links.

@@ -40,7 +40,7 @@ pub(crate) use system::{FileId, LockMode, id_of};
 use target::Destination;
 
 use crate::bytes;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::options::WriteOptions;
 use crate::transfer::{Sink, streams};
 
@@ -175,7 +175,7 @@ fn replace_after_inspecting_inner(
                 }
             }
             None => match create_new_file_in((&folder, &name), options, false, |file| write(file, &[])) {
-                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
+                Err(error) if matches!(error.fault(), Fault::AlreadyExists) => {} // it exists now, so inspect it
                 created => return created.map(drop),
             },
             // A pipe or a device.
@@ -185,7 +185,7 @@ fn replace_after_inspecting_inner(
             }
         }
     }
-    Err(ErrorKind::Locked.into())
+    Err(Fault::Locked.into())
 }
 
 /// Writes a new file. The first argument is the old file, if the caller has locked it.
@@ -202,7 +202,7 @@ fn replace_file(
 ) -> Result<()> {
     if options.get_create_new() {
         return match locked {
-            Some(_) => Err(ErrorKind::AlreadyExists.into()),
+            Some(_) => Err(Fault::AlreadyExists.into()),
             None => create_new(path, options, |file| write(None, file)),
         };
     }
@@ -306,7 +306,7 @@ fn put_draft(
         drop(lock);
         *old = open_old(folder, name)?;
     }
-    Err(ErrorKind::Locked.into())
+    Err(Fault::Locked.into())
 }
 
 /// Gives the draft the name of a file that is no longer open here, if it is still that file.
@@ -318,7 +318,7 @@ fn replace_closed(
 ) -> Result<()> {
     match folder.id_at(name) {
         Ok(found) if found == old => draft.replace_target(folder, name).map_err(explain_rename_error),
-        Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
+        Ok(_) => Err(Fault::Locked.into()), // another process has just replaced it
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
         }
@@ -336,7 +336,7 @@ fn lend<T>(file: &File, write: impl FnOnce(&File) -> T) -> T {
 fn not_named_by_path() -> Error {
     let reason =
         "a file that is read before it is replaced must be named by its path, not by a descriptor".into();
-    ErrorKind::NotRegularFile { reason }.into()
+    Fault::NotRegularFile { reason }.into()
 }
 
 /// Opens the old file so that it can be locked.
@@ -396,7 +396,7 @@ fn create_new_file_in(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<File> {
     if folder.kind_of(name)?.is_some() {
-        return Err(ErrorKind::AlreadyExists.into());
+        return Err(Fault::AlreadyExists.into());
     }
     let mut draft = Draft::new(folder, false)?;
     let put = || -> Result<()> {
@@ -411,7 +411,7 @@ fn create_new_file_in(
             lock::lock_new(&draft.file)?;
         }
         draft.persist_new(folder, name, options.get_sync()).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
+            io::ErrorKind::AlreadyExists => Fault::AlreadyExists.into(),
             _ => Error::from(error),
         })
     };
@@ -520,7 +520,7 @@ fn lock_if(
         (false, _) => Ok(None),
         (true, true) => {
             let reason = "the output is one of the inputs, and would be overwritten before it is read";
-            Err(ErrorKind::bad_option(reason).into())
+            Err(Fault::BadOption { reason: reason.into() }.into())
         }
         (true, false) => {
             let locked = open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
@@ -566,7 +566,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 pub(crate) fn check_can_sync<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && streams::as_file_or_buffered(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     Ok(())
 }
@@ -603,7 +603,7 @@ pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
 pub(crate) const NO_WAIT: Duration = Duration::ZERO;
 
 fn cannot_replace(reason: String) -> Error {
-    ErrorKind::CannotReplace { reason }.into()
+    Fault::CannotReplace { reason }.into()
 }
 
 /// Converts the error of a rename: the target may be a mount point or, on Windows, open or mapped elsewhere.

@@ -15,7 +15,7 @@ use super::rows::{ArrayLength, RowWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, Fault, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, Uncommitted, Verb, WriteOptions};
@@ -36,20 +36,20 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// The first axis grows, or the last in Fortran order. The file may have been written by NumPy. It is
     /// locked until the writer is dropped: until then, other changes through this library fail with
-    /// [`ErrorKind::Locked`]. The lock is advisory and does not stop readers. The file is not changed until
+    /// [`Locked`](crate::error::ErrorKind::Locked). The lock is advisory and does not stop readers. The file is not changed until
     /// rows are written or the writer is finished. If the header has no space for a greater length, as in files written by NumPy before
     /// about version 1.23, use [`WriteOptions::grow_header`].
     ///
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`ErrorKind::Locked`] if another writer has locked the file.
-    /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
-    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length.
-    /// - [`ErrorKind::Uncommitted`] if an interrupted append has left uncommitted rows.
-    /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
-    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the elements have a different dtype.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if `A` is an array type and the file's inner axes are different, in number or length.
+    /// - [`CannotChange`](crate::error::ErrorKind::CannotChange) if the header has no space for a greater length.
+    /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if an interrupted append has left uncommitted rows.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if it has no axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         WriteOptions::new().append(path)
     }
@@ -61,14 +61,14 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if an I/O operation fails.
-    /// - [`ErrorKind::Locked`] if another writer has locked the file.
-    /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
-    /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
-    /// - [`ErrorKind::Overflow`] if the size of a row overflows.
-    /// - [`ErrorKind::BadOption`] if text has no width, or the elements are Python objects.
-    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the format version.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy has no dtype for the elements.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the array would have more than 64 axes.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the size of a row overflows.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, or the elements are Python objects.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         WriteOptions::new().create(path, row)
     }
@@ -79,8 +79,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::ShapeMismatch`] if the rows of an existing file have another shape.
-    /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows of an existing file have another shape.
+    /// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path is a symbolic link that leads nowhere.
     /// - Those of [`NpyWriter::append`] and [`NpyWriter::create`].
     ///
     /// # Examples
@@ -109,9 +109,9 @@ impl<A> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if an I/O operation fails.
-    /// - [`ErrorKind::BadOption`] if the array was created with a fixed shape.
-    /// - [`ErrorKind::ArrayChanged`] if a checkpoint has found that another process changed the file.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array was created with a fixed shape.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if a checkpoint has found that another process changed the file.
     pub fn roll_back(self) -> Result<File> {
         self.row_writer.roll_back()
     }
@@ -121,11 +121,11 @@ impl RowWriter<File> {
     fn roll_back(mut self) -> Result<File> {
         let ArrayLength::Growing { start, head, .. } = self.length else {
             let reason = "an array of fixed shape has no checkpoints".into();
-            return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
+            return Err(self.at_path(Fault::BadOption { reason }.into()));
         };
         if self.has_external_change {
             let reason = "the file has changed since its last checkpoint".into();
-            return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
+            return Err(self.at_path(Fault::ArrayChanged { reason }.into()));
         }
         self.buffer.clear();
         // So that dropping the writer does not write anything.
@@ -219,8 +219,7 @@ impl RowWriter<File> {
             let dtype = dtype().map_err(|error| error.at_path(path))?;
             let new = options.clone().create_new(true);
             match Self::create_for_rows(path, row, &dtype, &new, writable_header) {
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
+                Err(error) if matches!(error.fault(), Fault::AlreadyExists) && retries.next().is_some() => {}
                 created => return created,
             }
         }
@@ -237,14 +236,12 @@ impl RowWriter<File> {
         let dtype = header.dtype();
         let row = match (header.order(), header.shape()) {
             (_, []) => {
-                return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
+                return Err(Fault::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
         if let Some(wanted) = wanted.filter(|wanted| *wanted != row.dims()) {
-            return Err(
-                ErrorKind::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into()
-            );
+            return Err(Fault::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into());
         }
         let is_in_one_sector =
             check_header_room_and_sector((&header, found.version), &head, &row, options.get_sync())?;
@@ -261,7 +258,7 @@ impl RowWriter<File> {
         let kept = match options.get_uncommitted() {
             _ if more == 0 => 0,
             Uncommitted::Refuse => {
-                return Err(ErrorKind::Uncommitted { bytes: more, rows, parts: 0 }.into());
+                return Err(Fault::Uncommitted { bytes: more, rows, parts: 0 }.into());
             }
             Uncommitted::Recover => rows,
             Uncommitted::Discard => 0,
@@ -306,7 +303,7 @@ fn read_header_and_tail_len(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     head.truncate(used);
     let Some(need) = found.header.payload_len() else {
         let reason = "Python objects are stored as one pickle, which cannot be appended to".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     };
     options.get_limits().check_payload(need)?;
     match length.saturating_sub(used as u64) {
@@ -333,11 +330,11 @@ fn check_header_room_and_sector(
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
     let now = of(rows, is_in_one_sector)?
-        .ok_or(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false })?;
+        .ok_or(Fault::HeaderCannotGrow { header: head as u64, crosses_sector: false })?;
     // 20 digits are enough for any 64-bit length.
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
-        return Err(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false }.into());
+        return Err(Fault::HeaderCannotGrow { header: head as u64, crosses_sector: false }.into());
     }
     // The bytes that a later update may change: those that differ now, and all bytes from the shape on, with
     // space for 20 digits. The largest length cannot be formatted directly, because no array of that length
@@ -347,7 +344,7 @@ fn check_header_room_and_sector(
         (0..head).filter(differs).chain(shape_offset(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
     let first = changed.next().unwrap_or(0) / npy::SECTOR_SIZE;
     match is_synced && changed.any(|at| at / npy::SECTOR_SIZE != first) {
-        true => Err(ErrorKind::HeaderCannotGrow { crosses_sector: true, header: head as u64 }.into()),
+        true => Err(Fault::HeaderCannotGrow { crosses_sector: true, header: head as u64 }.into()),
         false => Ok(is_in_one_sector),
     }
 }
@@ -367,7 +364,7 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`NpyWriter::append`], and [`ErrorKind::BadOption`] for options about new files.
+    /// Those of [`NpyWriter::append`], and [`BadOption`](crate::error::ErrorKind::BadOption) for options about new files.
     ///
     /// # Examples
     ///
@@ -393,8 +390,8 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`NpyWriter::create`], and [`ErrorKind::BadOption`] for other options; with [`create_new`](Self::create_new),
-    /// [`ErrorKind::AlreadyExists`] if the path exists.
+    /// Those of [`NpyWriter::create`], and [`BadOption`](crate::error::ErrorKind::BadOption) for other options; with [`create_new`](Self::create_new),
+    /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
     ///
     /// # Examples
     ///
@@ -424,7 +421,7 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`NpyWriter::append_or_create`], and [`ErrorKind::BadOption`] for other options.
+    /// Those of [`NpyWriter::append_or_create`], and [`BadOption`](crate::error::ErrorKind::BadOption) for other options.
     pub fn append_or_create<A: WritableElement>(
         &self,
         path: impl AsRef<Path>,
@@ -439,15 +436,15 @@ impl WriteOptions {
 
     /// Rewrites an NPY file so that its header has space for a greater length, as current NumPy headers have.
     ///
-    /// Use it for files that [`append`](Self::append) refuses with [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged,
+    /// Use it for files that [`append`](Self::append) refuses with [`CannotChange`](crate::error::ErrorKind::CannotChange). The elements are copied unchanged,
     /// which takes time and disk space in proportion to the file. The file is replaced atomically.
     ///
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-    /// - [`ErrorKind::BadOption`] if the array contains Python objects, and for other options than [`sync`](Self::sync).
-    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects, and for other options than [`sync`](Self::sync).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     ///
     /// # Examples
     ///

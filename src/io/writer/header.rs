@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom, Write};
 use super::super::change::{self, LockTimeout};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::elements::WritableElement;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::{GroupedHeader, Header};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
@@ -17,7 +17,7 @@ pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DT
     const { A::FILE_LAYOUT.assert_writable() };
     if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written incrementally needs a width".into();
-        return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Remedy::TextWidth));
+        return Err(Error::from(Fault::BadOption { reason }).with_help(Remedy::TextWidth));
     }
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     refuse_objects(&dtype)?;
@@ -31,7 +31,7 @@ pub(crate) fn refuse_objects(dtype: &DType) -> Result<()> {
         true => {
             let reason =
                 "Python objects are stored as one pickle, which cannot be written incrementally".into();
-            Err(ErrorKind::BadOption { reason }.into())
+            Err(Fault::BadOption { reason }.into())
         }
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn group_inner_axes_for<A: WritableElement>(
     let GroupedHeader { header, is_scattered } = header.group_inner_axes(inner, ndim, innermost_first)?;
     if is_scattered {
         let reason = "elements that are arrays are not contiguous in a file in Fortran order".into();
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(Fault::BadOption { reason }.into());
     }
     Ok(header)
 }
@@ -128,6 +128,6 @@ pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOpti
         return Ok(options);
     }
     let wanted = made(&of(ByteOrder::NATIVE))?;
-    let error = Error::from(ErrorKind::DTypeMismatch { found: wanted, wanted: dtype.clone() });
+    let error = Error::from(Fault::DTypeMismatch { found: wanted, wanted: dtype.clone() });
     Err(error.with_help(Remedy::FileDType))
 }

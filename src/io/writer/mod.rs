@@ -83,12 +83,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the format version.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy has no dtype for the elements.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the format version, or if text has no width, the
+    ///   elements are Python objects, or `sync` is set for a writer that is not a file.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy has no dtype for the elements.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the shape has more than 64 axes.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the size of the array overflows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python objects, or `sync` is set for
-    ///   a writer that is not a file.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the size of the array overflows.
     ///
     /// # Examples
     ///
@@ -122,10 +121,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if the array would have more elements than its declared shape.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text exceeds the width.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
-    ///   incomplete.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array would have more elements than its declared shape, or after an
+    ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
         self.row_writer.check_rows_and_count_empty(rows.shape())?;
@@ -150,9 +148,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if the array would have more elements than its declared shape.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text exceeds the width.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array would have more elements than its declared shape, or after an
+    ///   earlier error.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.row_writer.check_state()?;
@@ -175,12 +173,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if the array has more or fewer elements than its declared shape.
-    /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text exceeds the width.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
-    ///   incomplete.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has more or fewer elements than its declared shape, or after an
+    ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if another process has changed the file.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
     pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
         self.push(rows)?;
         self.finish()
@@ -272,7 +269,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     ///
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing or syncing fails.
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if another process has changed the file.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.row_writer.checkpoint()
     }
@@ -284,10 +281,10 @@ impl<A, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if elements of the declared shape or of the last row are missing.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if elements of the declared shape or of the last row are missing, or after an
+    ///   earlier error.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing or syncing fails.
-    /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if another process has changed the file.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
     pub fn finish(self) -> Result<W> {
         self.row_writer.finish()
     }
@@ -299,7 +296,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// A file is locked until the writer is dropped or returns it, and truncated at that position. `File::create` truncates it
     /// before, even if another process is writing to it: open the file without truncating it, or use [`NpyWriter::create`]. A `File`, a
     /// `BufWriter<File>` and references to them are recognized; any other writer is not locked. The header is updated only
-    /// if the file has the length that this writer gave it; otherwise the update fails with [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) and
+    /// if the file has the length that this writer gave it; otherwise the update fails with [`Changed`](crate::error::ErrorKind::Changed) and
     /// leaves the header unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up
     /// to the caller, who created the file.
     ///
@@ -307,12 +304,11 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing or seeking fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the format version.
-    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy has no dtype for the elements.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the format version, or if text has no width, the
+    ///   elements are Python objects, the file was opened with `append(true)`, or `sync` is set for a writer that is not a file.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy has no dtype for the elements.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the array would have more than 64 axes.
-    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the size of a row overflows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, the elements are Python objects, the file was opened
-    ///   with `append(true)`, or `sync` is set for a writer that is not a file.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the size of a row overflows.
     pub fn new(writer: W, row: &[usize]) -> Result<Self> {
         WriteOptions::new().writer(writer, row)
     }

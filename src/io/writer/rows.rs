@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::header::{growing_axis_len, rewrite_header, shape_of_rows};
 use crate::bytes;
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Remedy, Result, WantedShape};
+use crate::error::{Error, Fault, Remedy, Result, WantedShape};
 use crate::header::Header;
 use crate::io::change::{self, LockPurpose, LockTimeout, Locked, OwnerProcess};
 use crate::npy_format::{self as npy, Version};
@@ -161,14 +161,14 @@ impl<W: Write> RowWriter<W> {
         };
         let Some(count) = count else {
             let wanted = WantedShape::Rows(self.row.clone());
-            let error = Error::from(ErrorKind::ShapeMismatch { found: dims.into(), wanted });
+            let error = Error::from(Fault::ShapeMismatch { found: dims.into(), wanted });
             let is_last_axis = self.order == Order::Fortran && self.row.ndim() > 0;
             return Err(self.at_path(if is_last_axis { error.with_help(Remedy::COrder) } else { error }));
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
                 "a row begun with single elements must be completed before entire rows are pushed".into();
-            return Err(ErrorKind::OutOfTurn { reason }.into());
+            return Err(Fault::OutOfTurn { reason }.into());
         }
         if self.row_len == 0 {
             self.empty_rows = self.empty_rows.saturating_add(count);
@@ -184,7 +184,7 @@ impl<W: Write> RowWriter<W> {
             Some(elements) if elements <= wanted => Ok(()),
             _ => {
                 let found = self.elements.saturating_add(count as u64);
-                Err(ErrorKind::WrongCount { found, wanted }.into())
+                Err(Fault::WrongCount { found, wanted }.into())
             }
         }
     }
@@ -261,7 +261,7 @@ impl<W: Write> RowWriter<W> {
             false => Ok(()),
             true => {
                 let reason = "an earlier error has left the writer within the array".into();
-                Err(self.at_path(ErrorKind::OutOfTurn { reason }.into()))
+                Err(self.at_path(Fault::OutOfTurn { reason }.into()))
             }
         }
     }
@@ -293,11 +293,10 @@ impl<W: Write> RowWriter<W> {
     pub(super) fn header_bytes_counting(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
         let ArrayLength::Growing { head, is_in_one_sector, .. } = self.length else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
-        let rows =
-            rows.map_err(|_| ErrorKind::Overflow { what: format!("an array of {elements} elements") })?;
+        let rows = rows.map_err(|_| Fault::Overflow { what: format!("an array of {elements} elements") })?;
         let header = Header::new(self.dtype.clone(), self.order, shape_of_rows(&self.row, self.order, rows))?;
         let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
-        Ok(text.ok_or(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false })?)
+        Ok(text.ok_or(Fault::HeaderCannotGrow { header: head as u64, crosses_sector: false })?)
     }
 
     /// Returns an error if the file does not have the length that this writer gave it.
@@ -310,8 +309,10 @@ impl<W: Write> RowWriter<W> {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
                 self.has_external_change = true;
                 let found = metadata.len();
-                Err(ErrorKind::array_changed(format!("expected a file of {wanted} bytes, found {found}"))
-                    .into())
+                Err(Fault::ArrayChanged {
+                    reason: format!("expected a file of {wanted} bytes, found {found}"),
+                }
+                .into())
             }
             _ => Ok(()),
         }
@@ -328,7 +329,7 @@ impl<W: Write> RowWriter<W> {
         };
         self.checkpoint()?; // counts the complete rows even if an error follows
         if self.elements != wanted {
-            return Err(self.at_path(ErrorKind::WrongCount { found: self.elements, wanted }.into()));
+            return Err(self.at_path(Fault::WrongCount { found: self.elements, wanted }.into()));
         }
         Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
@@ -366,7 +367,7 @@ impl<W: Write + Seek> RowWriter<W> {
         if let Some((file, length)) = file.and_then(|file| Some((file, bytes::len_of_regular(file)?))) {
             if os::is_append_only(file) {
                 let reason = "the file was opened for appending only, so its header cannot be updated";
-                return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+                return Err(Fault::BadOption { reason: reason.into() }.into());
             }
             if length > start {
                 change::set_len(file, start)?; // so that no old content remains after the array

@@ -59,10 +59,10 @@ fn second_of_two_conditional_uploads_is_refused() {
     let [first, second] = uploads;
     first.finish().unwrap();
     let error = second.finish().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     let mut third = remote.upload(&new).unwrap();
     third.write_all(&large).unwrap();
-    assert!(matches!(third.finish().unwrap_err().kind(), ErrorKind::AlreadyExists));
+    assert_eq!(third.finish().unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert!(content(&store) == Some(large.clone()));
 
     let version = remote.version().unwrap();
@@ -79,7 +79,7 @@ fn second_of_two_conditional_uploads_is_refused() {
             drop(first);
         }
         let error = second.finish().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
         assert_eq!(content(&store).unwrap(), b"first");
     }
 }
@@ -122,7 +122,7 @@ fn condition_is_sent_with_the_completing_request() {
             // The loser's parts are removed.
             CompletionAnswer::Refused => {
                 let error = finished.unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+                assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
                 assert_eq!((ends.len(), removed), (1, 1), "{requests:?}");
             }
             // The winner is told so, although its repeated request was refused.
@@ -206,12 +206,12 @@ fn web_server_gets_the_condition_after_a_head_request() {
     // Another writer is faster.
     state.lock().unwrap().refuses_conditions = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     state.lock().unwrap().refuses_conditions = false;
 
     state.lock().unwrap().object_exists = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     let replacing = UploadOptions::new().replacing(&remote.version().unwrap()).unwrap();
     state.lock().unwrap().requests.clear();
     remote.write_npy_with(&arr1(&[1]), &Default::default(), &replacing).unwrap();
@@ -258,7 +258,7 @@ fn existing_object_is_refused_without_uploading() {
     state.lock().unwrap().object_exists = true;
     let new = UploadOptions::new().create_new();
     let error = s3_remote(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     assert!(state.lock().unwrap().requests.iter().all(|(method, ..)| method == "HEAD"));
 }
 

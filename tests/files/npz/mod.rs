@@ -11,7 +11,7 @@ use std::path::Path;
 
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, OwnedRepr, arr0, arr1, arr2};
 use ndarray_io::bytes::InMemory;
-use ndarray_io::error::{ErrorKind, FilePart};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{
     ByteOrder, Compression, DynArray, Error, Limits, NpyReader, NpzFile, NpzReader, NpzUpdate, NpzWriter,
@@ -274,7 +274,7 @@ fn member_names_are_resolved_as_in_numpy() {
     npz.add("x.npy", &arr1(&[2])).unwrap();
     npz.add("", &arr1(&[3])).unwrap();
     npz.add("../up", &arr1(&[4])).unwrap();
-    assert!(matches!(npz.add("x", &arr1(&[5])).unwrap_err().kind(), ErrorKind::NameTaken { .. }));
+    assert!(npz.add("x", &arr1(&[5])).unwrap_err().message().contains("already has a member named"));
     assert!(npz.add("a\0b", &arr1(&[5])).unwrap_err().is_usage());
     assert!(npz.add("n".repeat(70_000), &arr1(&[5])).unwrap_err().is_usage());
     let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
@@ -308,14 +308,11 @@ fn duplicate_member_name_is_ambiguous() {
     let mut npz = NpzReader::new(Cursor::new(archive_with_duplicate_name())).unwrap();
     assert_eq!(npz.names().unwrap(), ["a1", "a1"]);
     let error = npz.read::<Array1<i32>>("a1").unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::AmbiguousName { indices, .. } if *indices == [0, 1]),
-        "{error}"
-    );
+    assert!(error.message().contains("at indices [0, 1]"), "{error}");
     assert_eq!(npz.read::<Array1<i32>>(1).unwrap(), arr1(&[2]));
     let file = crate::support::ClosedTempFile::new();
     fs::write(file.path(), archive_with_duplicate_name()).unwrap();
-    assert!(matches!(read_npz(file.path()).unwrap_err().kind(), ErrorKind::AmbiguousName { .. }));
+    assert_eq!(read_npz(file.path()).unwrap_err().kind(), ErrorKind::AmbiguousName);
 }
 
 #[test]
@@ -324,10 +321,7 @@ fn unfinished_archive_is_malformed() {
     let mut npz = NpzWriter::new(&mut bytes);
     npz.add("a", &Array1::<f64>::zeros(100_000)).unwrap();
     drop(npz);
-    assert!(matches!(
-        NpzReader::new(Cursor::new(bytes)).unwrap_err().kind(),
-        ErrorKind::Malformed { part: FilePart::Archive, .. }
-    ));
+    assert!(NpzReader::new(Cursor::new(bytes)).unwrap_err().message().starts_with("malformed archive"));
 
     /// A writer that fails after this number of bytes.
     #[derive(Debug)]
@@ -659,10 +653,7 @@ fn removed_members_are_not_found_by_index_or_name() {
     npz.add("b", &arr1(&[3.5])).unwrap();
     npz.finish().unwrap();
     let error = ndarray_io::read_npz(&path).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::AmbiguousName { indices, .. } if *indices == [0, 1]),
-        "{error}"
-    );
+    assert!(error.message().contains("at indices [0, 1]"), "{error}");
 
     let array = arr1(&[4.5]);
     let removed = || NpzUpdate::open(&path).unwrap().remove(2).unwrap();
@@ -751,7 +742,7 @@ fn payload_limit_and_progress_apply_to_all_routes() {
             assert_eq!(limited.is_err_and(|error| error.is_limit()), !is_bounded, "{name} {is_compressed}");
             let stopped = ReadOptions::new().progress(|_, _| std::ops::ControlFlow::Break(()));
             let error = read(&with(&stopped)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name} {is_compressed}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "{name} {is_compressed}: {error}");
         }
     }
 }

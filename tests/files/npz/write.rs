@@ -105,7 +105,7 @@ fn members_written_in_pieces_equal_numpys() {
 fn missing_pieces_are_an_error() {
     let mut npz = NpzWriter::new(Vec::new());
     let error = npz.add_pieces::<u8, _>("a", 10, |pieces| pieces.extend([1, 2])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 2, wanted: 10, .. }), "{error}");
+    assert!(error.message().starts_with("expected 10 elements, found 2"), "{error}");
     assert_eq!(error.member(), Some("a.npy"));
     npz.add_pieces("a", 2, |pieces| pieces.extend([1u8, 2])).unwrap();
     assert!(npz.add_pieces::<f64, _>("large", 1 << 20, |pieces| pieces.extend([1.0])).is_err());
@@ -235,8 +235,8 @@ fn update_adds_replaces_and_removes_members() {
         drop(npz);
 
         let update = || NpzUpdate::open(&path).unwrap();
-        assert!(matches!(update().add("a", &a).unwrap_err().kind(), ErrorKind::NameTaken { .. }));
-        assert!(matches!(update().remove("c").unwrap_err().kind(), ErrorKind::NoSuchMember { .. }));
+        assert!(update().add("a", &a).unwrap_err().message().contains("already has a member named"));
+        assert_eq!(update().remove("c").unwrap_err().kind(), ErrorKind::NoSuchName);
         update().remove("a").unwrap().add("a", &c).unwrap().finish().unwrap();
         assert_eq!(NpzFile::open(&path).unwrap().names().unwrap(), ["b", "d", "a"]);
     }

@@ -1,53 +1,47 @@
 //! What the corpora call the errors, in one place: the tests of the library use it, and `ndio json` of the tests of the program.
 
 use ndarray_io::Error;
-use ndarray_io::error::{ElementFault, ErrorKind, FilePart, FileSection, LimitKind};
+use ndarray_io::error::ErrorKind;
+
+/// How the messages begin that the corpora tell apart, and what they call them.
+const CLASSES: [(ErrorKind, &str, &str); 23] = [
+    (ErrorKind::BadMagic, "expected an NPZ file", "bad_zip"),
+    (ErrorKind::BadMagic, "", "bad_magic"),
+    (ErrorKind::Truncated, "truncated: the header declares", "truncated_data"),
+    (ErrorKind::Truncated, "truncated: the compressed data", "truncated_data"),
+    (ErrorKind::Truncated, "", "truncated_header"),
+    (ErrorKind::Malformed, "malformed header", "bad_header"),
+    (ErrorKind::Malformed, "malformed archive", "bad_zip"),
+    (ErrorKind::Malformed, "malformed compressed content", "bad_deflate"),
+    (ErrorKind::Malformed, "malformed compressed data", "bad_packing"),
+    (ErrorKind::Malformed, "malformed pickle", "bad_pickle"),
+    (ErrorKind::Malformed, "checksum mismatch", "crc_mismatch"),
+    (ErrorKind::Malformed, "expected a bool", "bad_bool"),
+    (ErrorKind::Malformed, "expected a Unicode character", "bad_unicode"),
+    (ErrorKind::Unsupported, "unsupported format version", "bad_version"),
+    (ErrorKind::Unsupported, "unsupported dtype", "unsupported_dtype"),
+    (ErrorKind::Unsupported, "unsupported header", "unknown_flags"),
+    (ErrorKind::Unsupported, "unsupported encoding", "unsupported_packing"),
+    (ErrorKind::Unsupported, "unsupported archive", "unsupported_zip"),
+    (ErrorKind::Unsupported, "unsupported pickle", "unsupported_pickle"),
+    (ErrorKind::Objects, "", "object_needs_opt_in"),
+    (ErrorKind::Encrypted, "", "unsupported_zip"),
+    (ErrorKind::Trailing, "", "extra_data"),
+    (ErrorKind::Limit, "the data takes", "payload_too_large"),
+];
 
 /// Returns the name that the corpora use for the class of an error.
 pub(crate) fn error_class(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::Io(_) | ErrorKind::BadSource { .. } | ErrorKind::OutOfMemory { .. } => "io",
-        ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
-        ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
-        ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
-            "truncated_data"
+    let (kind, message) = (error.kind(), error.message());
+    let class = CLASSES.iter().find(|(of, start, _)| *of == kind && message.starts_with(start));
+    match kind {
+        _ if class.is_some() => class.map_or("", |(.., class)| class),
+        ErrorKind::Io | ErrorKind::BadSource | ErrorKind::OutOfMemory => "io",
+        ErrorKind::Malformed if message.ends_with("is too large") => "overflow",
+        ErrorKind::Limit if message.contains("the pickle") || message.contains("decimal digits") => {
+            "bad_pickle"
         }
-        ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
-        ErrorKind::Unsupported { part: FilePart::DType, .. } => "unsupported_dtype",
-        ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::InvalidElement(ElementFault::Bool { .. }) => "bad_bool",
-        ErrorKind::InvalidElement(ElementFault::Unicode { .. }) => "bad_unicode",
-        ErrorKind::Malformed { part: FilePart::Archive, .. } => "bad_zip",
-        ErrorKind::Unsupported { part: FilePart::Archive, .. } | ErrorKind::Encrypted { .. } => {
-            "unsupported_zip"
-        }
-        ErrorKind::Malformed { part: FilePart::Checksum, .. } => "crc_mismatch",
-        ErrorKind::Malformed { part: FilePart::Content, .. } => "bad_deflate",
-        ErrorKind::Objects { .. } => "object_needs_opt_in",
-        ErrorKind::Unsupported { part: FilePart::Pickle, .. } => "unsupported_pickle",
-        ErrorKind::Malformed { part: FilePart::Pickle, .. } => "bad_pickle",
-        ErrorKind::Limit {
-            limit_kind: LimitKind::ObjectNesting | LimitKind::Objects | LimitKind::Copies | LimitKind::Digits,
-            ..
-        } => "bad_pickle",
-        ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
-        ErrorKind::Limit {
-            limit_kind:
-                LimitKind::HeaderBytes
-                | LimitKind::Nesting
-                | LimitKind::RecordNesting
-                | LimitKind::Dimensions
-                | LimitKind::Nodes
-                | LimitKind::EmptyItems
-                | LimitKind::Expansion,
-            ..
-        } => "header_too_large",
-        ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
-        ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
-        ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",
+        ErrorKind::Limit => "header_too_large",
         _ => "other",
     }
 }

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ndarray_io::bytes::{Folder, ReadAt, ReadHints, Runs};
-use ndarray_io::error::ErrorKind;
 use ndarray_io::{Error, Result};
 
 /// What is wrong with a source.
@@ -213,7 +212,7 @@ impl PartlyFetchedSource {
             return Ok(());
         }
         self.reported_missing.lock().unwrap().extend_from_slice(&missing);
-        Err(ErrorKind::NotLoaded { missing }.into())
+        Err(Error::not_loaded(missing))
     }
 
     /// Fetches ranges, and returns how many bytes that were.

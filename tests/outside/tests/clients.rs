@@ -152,7 +152,7 @@ fn streamed_elements_equal_those_of_npyz() {
 #[test]
 fn read_errors_correspond_to_those_of_ndarray_npy() {
     use ndarray::{Array1, Array2, ArrayView1};
-    use ndarray_io::error::{CopyReason, ElementFault, ErrorKind as Kind, FilePart, WantedShape};
+    use ndarray_io::error::ErrorKind as Kind;
     use ndarray_npy::npy::header::ParseHeaderError as Header;
     use ndarray_npy::{ReadNpyError as Read, ViewNpyError as View};
 
@@ -170,72 +170,71 @@ fn read_errors_correspond_to_those_of_ndarray_npy() {
         file.extend(data);
         file
     }
+    let is = |ours: &ndarray_io::Error, (kind, text): (Kind, &str)| {
+        ours.kind() == kind && ours.message().starts_with(text)
+    };
     let plain = |descr: &str, shape: &str, data: &[u8]| {
         file(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"), data)
     };
-    type ReadErrorRow = (Vec<u8>, fn(&Read) -> bool, fn(&Kind) -> bool);
+    type ReadErrorRow = (Vec<u8>, fn(&Read) -> bool, (Kind, &'static str));
     let rows: Vec<ReadErrorRow> = vec![
         (
             b"not an array".to_vec(),
             |e| matches!(e, Read::ParseHeader(Header::MagicString)),
-            |k| matches!(k, Kind::BadMagic { .. }),
+            (Kind::BadMagic, "expected an NPY file, found text"),
         ),
         (
             file(9, "", b""),
             |e| matches!(e, Read::ParseHeader(Header::Version { .. })),
-            |k| matches!(k, Kind::Unsupported { part: FilePart::Version, .. }),
+            (Kind::Unsupported, "unsupported format version"),
         ),
-        (b"\x93NUM".to_vec(), |e| matches!(e, Read::Io(_)), |k| matches!(k, Kind::Truncated { .. })),
+        (b"\x93NUM".to_vec(), |e| matches!(e, Read::Io(_)), (Kind::Truncated, "truncated")),
         (
             file(1, "{'descr': 5", b""),
             |e| matches!(e, Read::ParseHeader(Header::DictParse(_))),
-            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
+            (Kind::Malformed, "malformed header"),
         ),
         (
             file(1, "[1]", b""),
             |e| matches!(e, Read::ParseHeader(Header::MetaNotDict(_))),
-            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
+            (Kind::Malformed, "malformed header"),
         ),
         (
             file(1, "{'descr': '|u1'}", b""),
             |e| matches!(e, Read::ParseHeader(Header::MissingKey(_))),
-            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
+            (Kind::Malformed, "malformed header"),
         ),
         (
             plain("'|u1'", "(9223372036854775807, 3)", b""),
             |e| matches!(e, Read::LengthOverflow),
-            |k| matches!(k, Kind::Overflow { .. }),
+            (Kind::Malformed, "an array of shape (9223372036854775807, 3)"),
         ),
         (
             plain("'|u1'", "(2, 1)", b"ab"),
             |e| matches!(e, Read::WrongNdim(Some(1), 2)),
-            |k| matches!(k, Kind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }),
+            (Kind::ShapeMismatch, "expected an array of"),
         ),
         (
             plain("'<f8'", "(1,)", &[0; 8]),
             |e| matches!(e, Read::WrongDescriptor(_)),
-            |k| matches!(k, Kind::DTypeMismatch { .. }),
+            (Kind::DTypeMismatch, "expected elements of"),
         ),
         (
             plain("'|O'", "(1,)", &[0; 8]),
             |e| matches!(e, Read::WrongDescriptor(_)),
-            |k| matches!(k, Kind::Objects { .. }),
+            (Kind::Objects, "the array contains Python objects"),
         ),
         (
             plain("'zz'", "(1,)", &[0; 8]),
             |e| matches!(e, Read::WrongDescriptor(_)),
-            |k| matches!(k, Kind::Unsupported { part: FilePart::DType, .. }),
+            (Kind::Unsupported, "unsupported dtype"),
         ),
-        (
-            plain("'|u1'", "(3,)", b"ab"),
-            |e| matches!(e, Read::MissingData),
-            |k| matches!(k, Kind::Truncated { .. }),
-        ),
+        (plain("'|u1'", "(3,)", b"ab"), |e| matches!(e, Read::MissingData), (Kind::Truncated, "truncated")),
     ];
-    for (bytes, is_theirs, is_ours) in rows {
+    for (bytes, is_theirs, wanted) in rows {
         let theirs = <Array1<u8> as ndarray_npy::ReadNpyExt>::read_npy(&bytes[..]).unwrap_err();
         let ours = <Array1<u8> as ndarray_io::ReadNpyExt>::read_npy(&bytes[..]).unwrap_err();
-        assert!(is_theirs(&theirs) && is_ours(ours.kind()), "{theirs:?} {ours:?}");
+        assert!(is_theirs(&theirs) && is(&ours, wanted), "{theirs:?} {ours:?}");
     }
     let bools = plain("'|b1'", "(2,)", &[0, 2]);
     assert!(matches!(
@@ -243,7 +242,7 @@ fn read_errors_correspond_to_those_of_ndarray_npy() {
         Read::ParseData(_)
     ));
     let ours = <Array1<bool> as ndarray_io::ReadNpyExt>::read_npy(&bools[..]).unwrap_err();
-    assert!(matches!(ours.kind(), Kind::InvalidElement(ElementFault::Bool { .. })));
+    assert!(ours.message().starts_with("expected a bool"));
 
     // Views. The words make the elements aligned, or not, as the machine wants them.
     let words = |bytes: &[u8], shift: usize| {
@@ -251,51 +250,51 @@ fn read_errors_correspond_to_those_of_ndarray_npy() {
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[shift..shift + bytes.len()].copy_from_slice(bytes);
         (words, shift..shift + bytes.len())
     };
-    type ViewErrorRow = (Vec<u8>, usize, fn(&View) -> bool, fn(&Kind) -> bool);
+    type ViewErrorRow = (Vec<u8>, usize, fn(&View) -> bool, (Kind, &'static str));
     let rows: [ViewErrorRow; 4] = [
         (
             plain("'<f8'", "(1,)", &[0; 8]),
             4,
             |e| matches!(e, View::MisalignedData),
-            |k| matches!(k, Kind::NeedsCopy(CopyReason::Misaligned { .. })),
+            (Kind::NeedsCopy, "misaligned"),
         ),
         (
             plain("'>f8'", "(1,)", &[0; 8]),
             0,
             |e| matches!(e, View::NonNativeEndian),
-            |k| matches!(k, Kind::NeedsCopy(CopyReason::ByteOrder { .. })),
+            (Kind::NeedsCopy, "expected this machine's byte order"),
         ),
         (
             plain("'<f8'", "(1,)", &[0; 9]),
             0,
             |e| matches!(e, View::ExtraBytes(1)),
-            |k| matches!(k, Kind::Trailing { .. }),
+            (Kind::Trailing, "found 1 byte after the array"),
         ),
         (
             plain("'<f8'", "(2,)", &[0; 9]),
             0,
             |e| matches!(e, View::MissingBytes(7)),
-            |k| matches!(k, Kind::Truncated { .. }),
+            (Kind::Truncated, "truncated"),
         ),
     ];
-    for (bytes, shift, is_theirs, is_ours) in rows {
+    for (bytes, shift, is_theirs, wanted) in rows {
         let (words, range) = words(&bytes, shift);
         let bytes = &bytemuck::cast_slice::<u64, u8>(&words)[range];
         let theirs = <ArrayView1<f64> as ndarray_npy::ViewNpyExt>::view_npy(bytes).unwrap_err();
         let ours = <ArrayView1<f64> as ndarray_io::ViewNpyExt>::view_npy(bytes).unwrap_err();
-        assert!(is_theirs(&theirs) && is_ours(ours.kind()), "{theirs:?} {ours:?}");
+        assert!(is_theirs(&theirs) && is(&ours, wanted), "{theirs:?} {ours:?}");
     }
 
     // Archives.
     let array = Array2::<f64>::zeros((2, 2));
     let mut npz = ndarray_io::NpzWriter::new(std::io::Cursor::new(Vec::new()));
     npz.add_array("a", &array).unwrap();
-    assert!(matches!(npz.add_array("a", &array).unwrap_err().kind(), Kind::NameTaken { .. }));
+    assert!(npz.add_array("a", &array).unwrap_err().message().contains("already has a member named"));
     let mut npz = ndarray_io::NpzReader::new(npz.finish().unwrap()).unwrap();
     let missing = npz.read::<Array2<f64>>("b").unwrap_err();
-    assert!(matches!(missing.kind(), Kind::NoSuchMember { .. }));
+    assert_eq!(missing.kind(), Kind::NoSuchName);
     let inner = npz.read::<Array2<f32>>("a").unwrap_err();
-    assert_eq!((matches!(inner.kind(), Kind::DTypeMismatch { .. }), inner.member()), (true, Some("a.npy")));
+    assert_eq!((inner.kind() == Kind::DTypeMismatch, inner.member()), (true, Some("a.npy")));
 }
 
 /// An error of writing says that it is one, whatever variant an enum puts it into.

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, ArrayView1, ArrayViewMut1, arr1};
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
 use ndarray_io::{Casting, Element, ReadNpyExt, ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 
 use crate::{Aligned, npy, with_byte_order};
@@ -61,7 +60,8 @@ fn invalid_variants_are_refused_with_redirected_matches() {
         let mut file = Aligned::new(&npy("'|u1'", false, "(3,)", &[1, 7, number]));
         let read = Array1::<Tissue>::read_npy(file.get()).unwrap_err();
         assert!(
-            matches!(read.kind(), ErrorKind::InvalidElement(ElementFault::Variant { found, .. }) if *found == i128::from(number))
+            read.message().starts_with("expected a variant of enum")
+                && read.message().ends_with(&format!("found {number}"))
         );
         assert_eq!(read.element(), Some(2));
         assert!(ArrayView1::<Tissue>::view_npy(file.get()).is_err());
@@ -131,7 +131,7 @@ fn field_offsets_are_right_with_redirected_offset_of() {
 #[test]
 fn padding_is_detected_with_redirected_fills() {
     let error = ArrayViewMut1::<Row>::view_mut_npy(file_of_rows([1, 0]).get_mut()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
+    assert!(error.message().contains("does not have the memory layout"), "{error}");
 }
 
 /// The derive of a padded record, without its own implementation of `ViewMutElement`.
@@ -167,7 +167,7 @@ fn padding_is_detected_with_handwritten_view_traits() {
     let mut file = Aligned::new(&file);
     assert_eq!(ArrayView1::<Padded>::view_npy(file.get()).unwrap()[0].large, 0);
     let error = ArrayViewMut1::<Padded>::view_mut_npy(file.get_mut()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
+    assert!(error.message().contains("does not have the memory layout"), "{error}");
     let mut dynamic = ndarray_io::DynArray::read_npy(file.get()).unwrap();
     assert!(dynamic.view_mut::<Padded, ndarray::Ix1>().is_err());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, Array2, s};
-use ndarray_io::error::{ElementFault, ErrorKind};
+use ndarray_io::error::ErrorKind;
 use ndarray_io::object::Object;
 use ndarray_io::{Element, ReadNpyExt, ReadOptions, Record, WriteNpyExt};
 
@@ -165,10 +165,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
     rows[many - 7].flag = 2;
     for count in [1, 4] {
         let error = threads(count).read_from::<Array1<Assembled>>(&file(&rows)[..]).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })),
-            "{error}"
-        );
+        assert!(error.message().starts_with("expected a bool (0 or 1), found 2"), "{error}");
         assert_eq!((error.element(), Arc::strong_count(&VALUE)), (Some(many - 7), 1));
         assert_eq!(LABEL_COUNT.load(Ordering::Relaxed), 0, "what was placed before is dropped");
     }
@@ -236,7 +233,7 @@ fn cancelled_threaded_read_fails_or_completes() {
         std::ops::ControlFlow::Break(())
     });
     match options.read_from::<Array1<Name>>(&file[..]) {
-        Err(error) => assert!(matches!(error.kind(), ErrorKind::Cancelled)),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled),
         Ok(read) => assert_eq!(read.len(), MULTI_THREADED_LEN),
     }
     assert!(calls.load(Ordering::Relaxed) > 0);

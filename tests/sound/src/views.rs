@@ -2,7 +2,6 @@
 
 use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2, s};
 use ndarray_io::element::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void, units};
-use ndarray_io::error::{CopyReason, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
     DynArray, ReadNpyExt, ReadableElement, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
@@ -121,7 +120,7 @@ fn misaligned_views_are_refused_and_packed_records_are_not() {
     let bytes = npy(&with_byte_order("'=u4'", true), false, "(3,)", &[1; 12]);
     let mut shifted = Aligned::new(&[&[0][..], &bytes].concat());
     let error = ArrayView1::<u32>::view_npy(&shifted.get()[1..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { .. })));
+    assert!(error.message().starts_with("misaligned: expected a multiple of"));
     assert!(ArrayViewMut1::<u32>::view_mut_npy(&mut shifted.get_mut()[1..]).is_err());
 
     let descr = with_byte_order("[('flag', '|b1'), ('number', '=f8'), ('pair', '=u2', (2,))]", true);

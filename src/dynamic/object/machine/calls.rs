@@ -6,7 +6,7 @@ use super::super::compat::python_3_name;
 use super::super::global_kind::{GlobalKind, is_joblib_array_inline};
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::Unpickler;
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Fault, FilePart, Result};
 use crate::pickle::opcode::*;
 
 impl Unpickler<'_> {
@@ -159,7 +159,7 @@ impl Unpickler<'_> {
             _ => None,
         };
         if let Some(reason) = reason {
-            return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into());
+            return Err(Fault::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into());
         }
         // `global_kinds` and the graph's table of names have the same indices.
         self.global_kinds.push(GlobalKind::of(module, name));

@@ -9,7 +9,7 @@ use serde_1::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use super::super::{Object, ObjectRef, View};
 use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso_8601_text, numpy_to_plain, own_byte_len};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Fault, Result};
 
 /// Deserializes any value of a self-describing format.
 ///
@@ -121,13 +121,13 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotConvertible`] if the object does not fit `T`, or could not be serialized (see the
+/// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the object does not fit `T`, or could not be serialized (see the
 /// implementation of `Serialize`).
 pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
     let remaining_objects = Cell::new(MAX_OBJECTS);
     let visited =
         VisitedObject { object: object.as_ref(), remaining_objects: &remaining_objects, within: None };
-    T::deserialize(visited).map_err(|ConversionError(reason)| ErrorKind::NotConvertible { reason }.into())
+    T::deserialize(visited).map_err(|ConversionError(reason)| Fault::NotConvertible { reason }.into())
 }
 
 /// Why an object cannot be converted.

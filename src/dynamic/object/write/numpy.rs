@@ -4,7 +4,7 @@ use super::super::compat::python_2_name;
 use super::super::{Array, Global};
 use super::Pickler;
 use crate::dtype::{DType, Title};
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::{Error, Fault, Remedy, Result};
 use crate::shape::Order;
 
 impl<'a> Pickler<'a> {
@@ -48,7 +48,7 @@ impl<'a> Pickler<'a> {
             let reason = format!(
                 "protocols before 4 cannot represent the name {module:?}.{name:?}, which has a line end"
             );
-            let error = Error::from(ErrorKind::BadOption { reason });
+            let error = Error::from(Fault::BadOption { reason });
             return Err(error.with_help(Remedy::PickleProtocol { protocol: 4 }));
         }
         match name.split_once('.') {
@@ -114,7 +114,7 @@ impl<'a> Pickler<'a> {
     pub(super) fn dtype(&mut self, dtype: &DType) -> Result<()> {
         if dtype.is_foreign_to_numpy() {
             let reason = DType::FOREIGN_REASON.into();
-            return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
+            return Err(Fault::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
         }
         if let Some(number) = self.memoized_dtypes.get(dtype) {
             self.out.get(*number);
