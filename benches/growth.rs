@@ -16,6 +16,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, SliceInfoElem, s};
+use ndarray_io::NpyFileMut;
 use ndarray_io::ReadOptions;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
@@ -213,7 +214,7 @@ fn scattered(bench: &Bench) {
     });
     bench.axis("rows of 3 bytes, written `[.., ..;2]`", 400_000, "NumPy's map", |n| {
         write_npy(path, &Array2::<u8>::zeros((n, 3))).unwrap();
-        let file = NpyFile::open_exclusive(path).unwrap();
+        let file = NpyFileMut::open_exclusive(path).unwrap();
         let part = Array2::<u8>::from_elem((n, 2), 7);
         bench.run_setup(&format!("part = np.full(({n}, 2), 7, np.uint8)"));
         let numpy = format!("np.load(r'{}', mmap_mode='r+')[:, ::2] = part", path.display());
@@ -413,7 +414,7 @@ fn members(bench: &Bench) {
         let replace = move |path: &Path| {
             let mut update = NpzUpdate::open(path).unwrap();
             for name in names.iter().step_by(10) {
-                update = update.replace(name, &item).unwrap();
+                update.replace(name, &item).unwrap();
             }
             update.finish().unwrap();
         };
@@ -426,7 +427,7 @@ fn members(bench: &Bench) {
         let add = move |path: &Path| {
             let mut update = NpzUpdate::open(path).unwrap();
             for number in 0..n {
-                update = update.add(format!("new{number}"), &item).unwrap();
+                update.add(format!("new{number}"), &item).unwrap();
             }
             update.finish().unwrap();
         };

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
+use ndarray_io::npz::NpzMmap;
 use ndarray_io::{
-    Compression, NpzFile, NpzMmap, NpzReader, NpzWriter, WriteArray, WriteOptions, read_npy, write_npy,
-    write_npz,
+    Compression, NpzFile, NpzReader, NpzWriter, WriteArray, WriteOptions, read_npy, write_npy, write_npz,
 };
 use ndarray_io_benches::{NumPy, Race, print_head, timed, timed_small};
 
@@ -267,8 +267,10 @@ fn opens(folder: &Path, many: &Path) {
     Race::new("prepare an update of 20,000 additions")
         .runner("ndarray-io", || {
             timed(|| {
-                let update = ndarray_io::NpzUpdate::open(path).unwrap();
-                drop(names.iter().fold(update, |update, name| update.add(name, &array).unwrap()));
+                let mut update = ndarray_io::NpzUpdate::open(path).unwrap();
+                for name in &names {
+                    update.add(name, &array).unwrap();
+                }
             })
         })
         .run(5);

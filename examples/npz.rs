@@ -7,7 +7,8 @@
 use std::path::Path;
 
 use ndarray::{Array1, Array2, Ix2, arr1};
-use ndarray_io::{Compression, DynArray, NpzFile, NpzMmap, NpzUpdate, WriteOptions, read_npz, write_npz};
+use ndarray_io::npz::NpzMmap;
+use ndarray_io::{Compression, DynArray, NpzFile, NpzUpdate, WriteOptions, read_npz, write_npz};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<_> = std::env::args_os().skip(1).collect();

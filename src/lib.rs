@@ -20,9 +20,9 @@
 //! | read from or write to a stream | [`ReadNpyExt`], [`WriteNpyExt`]; in pieces, [`NpyReader`], [`NpyWriter`] |
 //! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
 //! | append rows, or write an array piece by piece | [`NpyWriter`] |
-//! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
+//! | fill a file from several threads or processes | [`NpyFileMut`], [`NpyMmapMut::open_slab`] |
 //! | map a file, or view bytes, without a copy | [`NpyMmap`], [`NpyMmapMut`], [`ViewNpyExt`] |
-//! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; any writer, [`NpzWriter`]; any reader that can seek, [`NpzReader`]; maps, [`NpzMmap`] |
+//! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; any writer, [`NpzWriter`]; any reader that can seek, [`NpzReader`]; maps, [`npz::NpzMmap`] |
 //! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
 //! | read an array whose type is known only at run time | [`DynArray`], [`with_numbers!`](crate::with_numbers) |
 //! | write a function for any type of elements | [`ReadableElement`], [`WritableElement`]; of arrays, [`ReadArray`], [`WriteArray`] |
@@ -137,8 +137,6 @@ pub use limits::Limits;
 pub use mmap::{NpyMmap, NpyMmapMut};
 #[cfg(feature = "npz")]
 pub use npz::file::{NpzFile, read_npz};
-#[cfg(all(feature = "mmap", feature = "npz"))]
-pub use npz::map::{NpzMmap, NpzMmapMut};
 #[cfg(feature = "npz")]
 pub use npz::reader::NpzReader;
 #[cfg(feature = "npz")]
@@ -148,7 +146,7 @@ pub use npz::writer::{NpzWriter, write_npz};
 pub use options::formats::Compression;
 pub use options::read::ReadOptions;
 pub use options::write::WriteOptions;
-pub use parts::NpyFile;
+pub use parts::{NpyFile, NpyFileMut};
 pub use path::{read_npy, write_npy, write_zeroed_npy};
 
 /// Structs, enums and other types as elements: `#[derive(Record)]`, `#[derive(Element)]`.

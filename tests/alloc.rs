@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, ArrayD};
+use ndarray_io::NpyFileMut;
 use ndarray_io::{Casting, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt};
 
 #[allow(dead_code)] // `file` is for others
@@ -409,7 +410,7 @@ fn rows_and_fields_take_few_allocations() {
     let rows = |count: usize| {
         write_npy(path, &Array2::<f32>::ones((count, 3))).unwrap();
         (
-            NpyFile::open_to_write(path).unwrap(),
+            NpyFileMut::open(path).unwrap(),
             (0..count).rev().collect::<Vec<_>>(),
             Array2::<f32>::zeros((count, 2)),
         )

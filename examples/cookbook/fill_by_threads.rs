@@ -2,11 +2,11 @@ use std::fs::File;
 use std::thread;
 
 use ndarray::{Array2, s};
-use ndarray_io::{NpyFile, write_zeroed_npy};
+use ndarray_io::{NpyFileMut, write_zeroed_npy};
 
 fn main() -> ndarray_io::Result<()> {
     write_zeroed_npy::<f32, _>(&File::create("table.npy")?, (1000, 8))?;
-    let file = NpyFile::open_to_write("table.npy")?;
+    let file = NpyFileMut::open("table.npy")?;
     thread::scope(|scope| {
         let parts = (0..4).map(|part| {
             let file = &file;

@@ -181,7 +181,6 @@ fn help_text(id: &str) -> Option<&'static str> {
         | "text-width"
         | "push-all-rows"
         | "next-array"
-        | "open-to-write"
         | "pickle-protocol"
         | "raise-header-limit"
         | "raise-payload-limit"

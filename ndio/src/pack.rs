@@ -135,11 +135,10 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
     let options = options_like(compression, update.members().first())?;
     update = update.with_options(&options);
     for index in &arguments.remove_index {
-        update = update.remove(*index)?;
+        update.remove(*index)?;
     }
     for name in &arguments.remove {
-        let removed = update.remove(name.as_str());
-        update = removed.map_err(|error| match error.kind() {
+        update.remove(name.as_str()).map_err(|error| match error.kind() {
             ErrorKind::AmbiguousName => {
                 Failure::from(format!("{error}; --remove-index removes one, counted from 0"))
             }
@@ -147,7 +146,7 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
         })?;
     }
     for (name, bytes) in &contents {
-        update = match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {
+        match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {
             Ok(index) => update.replace_raw(index, bytes)?,
             Err(error) if error.is_not_found() => update.add_raw(name.as_str(), bytes)?,
             Err(error) => return Err(format!("{error}; --remove-index removes one, counted from 0").into()),

@@ -283,16 +283,16 @@ pub(crate) fn update(
         let options = writing.options(cancel).compression(compression);
         let mut update = options.update_npz(&path)?;
         for name in &removed {
-            update = update.remove(name.as_str())?;
+            update.remove(name.as_str())?;
         }
         for (name, array) in &replaced.arrays {
-            update = match array {
+            match array {
                 ArrayToWrite::LentArray(lent) => update.replace(name.as_str(), &lent.view)?,
                 ArrayToWrite::Pickled(file) => update.replace_raw(name.as_str(), file)?,
             };
         }
         for (name, array) in &added.arrays {
-            update = match array {
+            match array {
                 ArrayToWrite::LentArray(lent) => update.add(name.as_str(), &lent.view)?,
                 ArrayToWrite::Pickled(file) => update.add_raw(member_name(name), file)?,
             };

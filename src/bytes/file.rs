@@ -63,7 +63,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
         let mut scratch = Vec::new();
         let mut missing = Vec::new();
         let mut before = 0;
-        for group in coalesce::groups(parts, hints.get_gap(), hints.get_span()) {
+        for group in coalesce::groups(parts, hints.gap, hints.span()) {
             let first_part = before;
             before += group.len();
             if !coalesce::read_group(group, &mut scratch, &|into, at| Ok(try_read_cached(file, into, at)))? {
@@ -93,8 +93,8 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
     }
 
     fn hints(&self) -> ReadHints {
-        let hints = ReadHints::new().batches(false);
-        if HAS_CONCURRENT_READS { hints } else { hints.concurrency(1, 1) }
+        let hints = ReadHints { batches: false, ..ReadHints::default() };
+        if HAS_CONCURRENT_READS { hints } else { ReadHints { concurrency: (1, 1), ..hints } }
     }
 }
 

@@ -127,7 +127,7 @@ pub trait ReadAt: Debug + Send + Sync {
     /// Any.
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
         let hints = self.hints();
-        coalesce::read_parts(parts, hints.get_gap(), hints.get_span(), |into, offset| {
+        coalesce::read_parts(parts, hints.gap, hints.span(), |into, offset| {
             Ok(Some(fill_at(self, into, offset)?))
         })
     }
@@ -171,7 +171,7 @@ pub trait ReadAt: Debug + Send + Sync {
 
     /// Returns how the source is best read.
     fn hints(&self) -> ReadHints {
-        ReadHints::new()
+        ReadHints::default()
     }
 }
 

@@ -30,14 +30,16 @@ impl Region<'_> {
         let fits = runs.end() <= self.given_len();
         if !is_memory && fits {
             let hints = self.hints();
-            if runs.is_listed() || hints.get_batches() && !runs.is_single_run() {
+            if runs.is_listed() || hints.batches && !runs.is_single_run() {
                 return buf.read_with(max_len, |into| self.fill_batches(runs, hints, into, from));
             }
             return self.fill_spans(runs, hints, (buf, max_len), from);
         }
         match self.bytes() {
             Some(bytes) => Ok(copy_runs(bytes, 0, runs, (buf, max_len), from)),
-            None => self.fill_spans(runs, ReadHints::new().span(0), (buf, max_len), from),
+            None => {
+                self.fill_spans(runs, ReadHints { span: 0, ..ReadHints::default() }, (buf, max_len), from)
+            }
         }
     }
 
@@ -53,11 +55,11 @@ impl Region<'_> {
     ) -> Result<usize> {
         let mut scratch = Vec::new();
         let (mut filled, run) = (0, runs.run_len() as u64);
-        let coalescible_count = runs.coalescible_count(hints.get_gap());
+        let coalescible_count = runs.coalescible_count(hints.gap);
         while filled < max_len {
             let at = from + filled as u64;
             let rest = max_len - filled;
-            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible_count, hints.get_span());
+            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible_count, hints.span());
             if coalesced > 1 {
                 let wanted = (coalesced * run) as usize;
                 scratch.resize((range.end - range.start) as usize, 0);
@@ -81,11 +83,11 @@ impl Region<'_> {
 
     /// Reads runs in batches, each in the order of the source.
     fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
-        let extent = runs.dense_extent(from, into.len() as u64, hints.get_gap());
+        let extent = runs.dense_extent(from, into.len() as u64, hints.gap);
         if let Some(extent) = extent.filter(|_| !hints.is_remote()) {
             return self.fill_from_extent(runs, extent, into, from);
         }
-        let max_batch_bytes = hints.get_block().unwrap_or(16 << 20);
+        let max_batch_bytes = hints.block().unwrap_or(16 << 20);
         let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
         let (mut rest, mut at, mut filled) = (into, from, 0);
         while !rest.is_empty() {

@@ -75,7 +75,7 @@ impl JoinedParts {
         let order_tells = (0..info.lengths.len())
             .find(|part| !Shape::from(info.part_shape(*part)).is_same_in_both_orders());
         let first = order_tells.or_else(|| info.lengths.iter().position(|length| *length > 0));
-        let (mut dtype, mut order, mut hints) = (info.dtype.clone(), Order::C, ReadHints::new());
+        let (mut dtype, mut order, mut hints) = (info.dtype.clone(), Order::C, ReadHints::default());
         if let Some(first) = first {
             let file = open(&**folder, &info, first, options)?;
             (dtype, order, hints) = (file.dtype().stored(), file.order(), file.payload().hints());
@@ -87,7 +87,7 @@ impl JoinedParts {
         let len = header.payload_len().unwrap_or_default();
         let layout = JoinLayout::new(info.lengths.iter().copied(), step, len);
         // Along any axis but the slowest, neighboring bytes may be in other files.
-        let hints = if layout.has_contiguous_parts() { hints } else { hints.batches(true) };
+        let hints = if layout.has_contiguous_parts() { hints } else { ReadHints { batches: true, ..hints } };
         let is_checked = info.lengths.iter().map(|_| AtomicBool::new(false)).collect();
         let (folder, options) = (Arc::clone(folder), options.clone());
         let recent = Mutex::default();

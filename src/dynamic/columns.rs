@@ -34,8 +34,8 @@ impl DynArray {
     /// - [`Objects`](crate::error::ErrorKind::Objects) if a column has Python objects.
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if a column has no axes.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there are no columns, or a name is empty or repeated.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a record would take 2³¹ bytes or more.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a subarray or the array would be too large.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if a record would take 2³¹ bytes or more, or if a subarray or the array would be
+    ///   too large.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
     pub fn from_columns<'a, N: Into<String>>(
         columns: impl IntoIterator<Item = (N, &'a Self)>,

@@ -160,8 +160,6 @@ pub(crate) enum Remedy {
     NextArray,
     /// Read the arrays of the file one after the other.
     ArrayFollows,
-    /// Open the file for writing.
-    OpenToWrite,
     /// Wait for the lock.
     WaitForLock,
     /// Provide the right password for an encrypted member.
@@ -225,7 +223,6 @@ impl Remedy {
             Self::GrowHeader => "grow-header",
             Self::NextArray => "next-array",
             Self::ArrayFollows => "array-follows",
-            Self::OpenToWrite => "open-to-write",
             Self::WaitForLock => "wait-for-lock",
             Self::Password => "password",
             Self::Feature { .. } => "feature",
@@ -318,7 +315,6 @@ impl fmt::Display for Remedy {
             Self::GrowHeader => "rewrite the file with WriteOptions::grow_header, which adds padding to its header",
             Self::NextArray => "advance to the next array with NpyReader::next_array",
             Self::ArrayFollows => "another array follows: read one after the other with NpyReader and its next_array",
-            Self::OpenToWrite => "open it with NpyFile::open_to_write",
             Self::WaitForLock => "finish or drop the writer, map or update, if it is of this program; otherwise try again later: calls that take \
                  WriteOptions can wait, with WriteOptions::wait_for_lock",
             Self::Feature { name } => return write!(f, "enable the Cargo feature `{name}`"),

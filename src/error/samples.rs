@@ -169,8 +169,6 @@ fn sample_errors() -> Vec<Error> {
             .with_help(Remedy::NextArray),
         Error::from(Fault::Unsupported { part: FilePart::Header, reason: "unknown flags 0x80".into() })
             .with_help(Remedy::IgnoreRaFlags),
-        Error::from(Fault::BadOption { reason: "the file was opened for reading only".into() })
-            .with_help(Remedy::OpenToWrite),
         Error::from(Fault::BadOption { reason: "the slice ''x'' names a field".into() })
             .with_help(Remedy::TakeField),
         Error::from(Fault::BadOption { reason: "bytes need protocol 3".into() })

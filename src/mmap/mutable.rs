@@ -31,7 +31,7 @@ use crate::shape::Order;
 ///
 /// A map that writes to the file locks it: programs that use this library can neither append to the file nor
 /// replace it. The lock does not exclude other mutable maps or
-/// [`NpyFile::write_slice`](crate::NpyFile::write_slice).
+/// [`NpyFileMut`](crate::NpyFileMut).
 ///
 /// # Safety
 ///

@@ -75,11 +75,6 @@ impl NpyFile {
 /// As for [`NpyFile::with_map`].
 unsafe fn map_elements(file: &NpyFile) -> Result<Arc<dyn ReadAt>> {
     let refused = |reason: &str| Error::from(Fault::BadOption { reason: reason.into() });
-    if file.is_writable() {
-        return Err(refused(
-            "a file that was opened for writing cannot be mapped as one that does not change",
-        ));
-    }
     let payload = file.payload();
     let Some((regular, at)) = payload.file() else {
         return Err(refused("only elements that are stored as they are in a regular file can be mapped"));

@@ -34,7 +34,8 @@ use crate::zip::{Member, Method};
 ///
 /// ```
 /// use ndarray::{arr1, Ix1};
-/// use ndarray_io::{NpzMmap, write_npz};
+/// use ndarray_io::npz::NpzMmap;
+/// use ndarray_io::write_npz;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
@@ -121,7 +122,8 @@ impl NpzMmap {
     ///
     /// ```
     /// # use ndarray::{arr1, Ix1};
-    /// # use ndarray_io::{Compression, NpzMmap, WriteOptions};
+    /// # use ndarray_io::npz::NpzMmap;
+    /// # use ndarray_io::{Compression, WriteOptions};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
     /// let options = WriteOptions::new().compression(Compression::DEFLATE);
@@ -197,7 +199,8 @@ fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
 ///
 /// ```
 /// use ndarray::{arr1, Array1, Ix1};
-/// use ndarray_io::{NpzFile, NpzMmapMut, write_npz};
+/// use ndarray_io::npz::NpzMmapMut;
+/// use ndarray_io::{NpzFile, write_npz};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");

@@ -33,6 +33,8 @@ pub(crate) mod writer;
 mod zip_crate;
 
 pub use archive::{IndexState, MemberKey, NpzMember};
+#[cfg(feature = "mmap")]
+pub use map::{NpzMmap, NpzMmapMut};
 pub use member::Remark;
 pub(crate) use writer::NpzWriter;
 

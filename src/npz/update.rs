@@ -29,7 +29,7 @@ use crate::zip::Member;
 /// Members are not added in place, as Python's `zipfile` does: that overwrites the central directory, so a process
 /// that is killed before it has written the new one leaves a file that is not an archive.
 ///
-/// The methods only record the changes; [`NpzUpdate::finish`] applies them.
+/// The methods only record the changes; [`NpzUpdate::finish`] applies them. A change that fails leaves the others as they are.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -49,7 +49,8 @@ use crate::zip::Member;
 #[must_use = "nothing is complete before `finish`"]
 pub struct NpzUpdate<'a> {
     path: PathBuf,
-    file: Locked,
+    /// The locked archive, until the update is finished.
+    file: Option<Locked>,
     archive: Archive,
     options: WriteOptions,
     /// The changes by member index: `Some` replaces the member, `None` removes it.
@@ -120,7 +121,7 @@ impl<'a> NpzUpdate<'a> {
     /// let mut update = NpzUpdate::open(&path)?;
     /// let large: Vec<_> = (0..2).filter(|&index| update.members()[index].size() > 10_000).collect();
     /// for index in large {
-    ///     update = update.remove(index)?;
+    ///     update.remove(index)?;
     /// }
     /// update.finish()?;
     /// # assert_eq!(ndarray_io::NpzFile::open(&path)?.names()?, ["mean"]);
@@ -146,7 +147,8 @@ impl<'a> NpzUpdate<'a> {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("arrays.npz");
     /// write_npz(&path, &[("a", &arr1(&[1])), ("b", &arr1(&[2]))])?;
-    /// let update = NpzUpdate::open(&path)?.remove("a")?;
+    /// let mut update = NpzUpdate::open(&path)?;
+    /// update.remove("a")?;
     /// assert_eq!(update.index_of("b")?, 1);
     /// assert!(update.index_of("a").is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -161,7 +163,7 @@ impl<'a> NpzUpdate<'a> {
     /// # Errors
     ///
     /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
-    pub fn add(self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+    pub fn add(&mut self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<&mut Self> {
         self.add_content(name_in_archive(name.into()), Content::Array(array))
     }
 
@@ -185,11 +187,11 @@ impl<'a> NpzUpdate<'a> {
     /// assert_eq!(NpzFile::open(&path)?.read_raw("about.txt")?, b"the second run");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn add_raw(self, name: impl Into<String>, bytes: &'a [u8]) -> Result<Self> {
+    pub fn add_raw(&mut self, name: impl Into<String>, bytes: &'a [u8]) -> Result<&mut Self> {
         self.add_content(name.into(), Content::Raw(RawBytes(bytes)))
     }
 
-    fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
+    fn add_content(&mut self, name: String, content: Content<'a>) -> Result<&mut Self> {
         let is_old = self.archive.indices_of_name(&name).any(|index| self.is_not_removed(index));
         if is_old || !self.added_names.insert(name.clone()) {
             return Err(Error::from(Fault::NameTaken { name }).at_path(&self.path));
@@ -207,7 +209,11 @@ impl<'a> NpzUpdate<'a> {
     /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    pub fn replace(self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+    pub fn replace(
+        &mut self,
+        member: impl MemberKey,
+        array: &'a (dyn WriteArray + Sync),
+    ) -> Result<&mut Self> {
         self.replace_content(member, Content::Array(array))
     }
 
@@ -216,11 +222,11 @@ impl<'a> NpzUpdate<'a> {
     /// # Errors
     ///
     /// As for [`replace`](Self::replace).
-    pub fn replace_raw(self, member: impl MemberKey, bytes: &'a [u8]) -> Result<Self> {
+    pub fn replace_raw(&mut self, member: impl MemberKey, bytes: &'a [u8]) -> Result<&mut Self> {
         self.replace_content(member, Content::Raw(RawBytes(bytes)))
     }
 
-    fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
+    fn replace_content(&mut self, member: impl MemberKey, content: Content<'a>) -> Result<&mut Self> {
         let index = self.index_of(member)?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
@@ -240,7 +246,7 @@ impl<'a> NpzUpdate<'a> {
     /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
+    pub fn remove(&mut self, member: impl MemberKey) -> Result<&mut Self> {
         let index = self.index_of(member)?;
         self.changes.insert(index, None);
         Ok(self)
@@ -264,15 +270,20 @@ impl<'a> NpzUpdate<'a> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not a regular file, or refers to an
     ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    pub fn finish(self) -> Result<()> {
-        let Self { path, file: old, archive, options, changes, added, added_names: _ } = self;
-        options.check_at_path(Verb::UpdateNpz, &path)?;
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if it has been called before.
+    pub fn finish(&mut self) -> Result<()> {
+        let Self { path, file, archive, options, changes, added, added_names: _ } = self;
+        options.check_at_path(Verb::UpdateNpz, path)?;
+        let Some(old) = file.take() else {
+            let reason = "the update has been finished".into();
+            return Err(Error::from(Fault::OutOfTurn { reason }).at_path(path));
+        };
         let write = |old: &File, mut file: &File| {
             // Keep any bytes that another program has put before the archive.
             let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
-            let mut npz = NpzWriter::of(file, &options);
+            let mut npz = NpzWriter::of(file, options);
             npz.set_comment(archive.comment().to_vec());
             let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, bytes_since_jump: 0 };
             for index in 0..archive.members().len() {
@@ -280,7 +291,7 @@ impl<'a> NpzUpdate<'a> {
                 match changes.get(&index) {
                     Some(None) => {}
                     Some(Some(content)) => {
-                        npz.add_member(member.name.clone(), content.as_array(), &options)?
+                        npz.add_member(member.name.clone(), content.as_array(), options)?
                     }
                     None => {
                         copy(&mut npz, &mut records, member).map_err(|error| error.at_member(&member.name))?
@@ -288,16 +299,16 @@ impl<'a> NpzUpdate<'a> {
                 }
             }
             for (name, content) in added {
-                npz.add_member(name, content.as_array(), &options)?;
+                npz.add_member(name.clone(), content.as_array(), options)?;
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.
             match Archive::load(&mut ArchiveBytes::of(Region::of_file(old))) {
-                Ok(now) if now.has_same_members(&archive) => npz.finish().map(drop),
+                Ok(now) if now.has_same_members(archive) => npz.finish().map(drop),
                 _ => Err(Fault::Locked.into()),
             }
         };
-        change::replace_locked(&path, old, &options, write).map_err(|error| error.at_path(&path))
+        change::replace_locked(path, old, options, write).map_err(|error| error.at_path(path))
     }
 }
 
@@ -375,7 +386,15 @@ impl WriteOptions {
             let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
             let (changes, added, added_names) = Default::default();
             let options = self.clone();
-            Ok(NpzUpdate { path: path.to_owned(), file, archive, options, changes, added, added_names })
+            Ok(NpzUpdate {
+                path: path.to_owned(),
+                file: Some(file),
+                archive,
+                options,
+                changes,
+                added,
+                added_names,
+            })
         };
         open().map_err(|error: Error| error.at_path(path))
     }

@@ -9,16 +9,15 @@ use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular
 use crate::dtype::DType;
 use crate::error::{Error, Fault, Result};
 use crate::header::{Extent, Header};
-use crate::io::change::{FileId, LockPurpose, Locked, id_of, is_being_changed};
+use crate::io::change::{FileId, id_of, is_being_changed};
 use crate::io::{self, Expected, FormatHeader};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
 use crate::ra_format::RaHeader;
 use crate::shape::Order;
-use crate::transfer::tiles::GapLock;
 use crate::transfer::{self, Source};
 
-/// A handle to an NPY or RA file of any size, for reading and writing parts of its array.
+/// A handle to an NPY or RA file of any size, for reading parts of its array.
 ///
 /// The format is recognized by the first bytes: [`ra_header`](NpyFile::ra_header) and [`npy_header`](NpyFile::npy_header) tell which it is. The data of an RA
 /// file must not be compressed or stored as single bits.
@@ -27,8 +26,7 @@ use crate::transfer::{self, Source};
 /// `s![]` selects, [`take`](NpyFile::take) reads individual indices of an axis,
 /// [`chunks`](NpyFile::chunks) and [`rows`](NpyFile::rows) iterate over the array in pieces, and
 /// [`read`](NpyFile::read) reads all of it. Memory use depends on the size of the part, not the file.
-/// [`write_slice`](NpyFile::write_slice) changes parts of a file that was opened with
-/// [`open_to_write`](NpyFile::open_to_write).
+/// [`NpyFileMut`](crate::NpyFileMut) writes parts as well.
 ///
 /// Reads are positional, so threads can share a handle, and no buffered reader is needed. The file may be
 /// read while another process appends to it: [`refresh`](NpyFile::refresh) picks up new rows. With the feature
@@ -60,10 +58,6 @@ pub struct NpyFile {
     path: Option<PathBuf>,
     /// The name of the member, if the file is a member of an archive.
     member: Option<String>,
-    /// The lock for changing elements, if the file was opened with `open_to_write`.
-    pub(super) locked: Option<Locked>,
-    /// Who may write gaps between elements, if the file was opened with `open_exclusive`.
-    pub(super) gap_lock: Option<GapLock>,
     format_header: FormatHeader,
     data_offset: usize,
     /// Why the array cannot be refreshed, if it cannot.
@@ -176,8 +170,6 @@ impl NpyFile {
             bytes,
             path: None,
             member: None,
-            locked: None,
-            gap_lock: None,
             format_header: found,
             data_offset,
             refresh_obstacle: None,
@@ -213,12 +205,6 @@ impl NpyFile {
     /// Sets the map from which scattered elements are copied.
     pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, remap: RemapFn) {
         self.map = Some(ElementMap { elements, remap });
-    }
-
-    /// Returns whether the file was opened for writing.
-    #[cfg_attr(not(feature = "mmap"), expect(dead_code))]
-    pub(crate) fn is_writable(&self) -> bool {
-        self.locked.is_some()
     }
 
     /// Returns an error if the file is shorter than its array, or its source lacks some of the elements.
@@ -306,12 +292,6 @@ impl NpyFile {
         }
         let rows = surplus.checked_div(self.header().row_bytes()).unwrap_or(0);
         Err(self.at_path(Fault::Trailing { bytes: surplus, at_least: false, rows }.into()))
-    }
-
-    /// Attaches the lock for writing parts, and the path to report in errors.
-    pub(super) fn with_lock(self, locked: Locked, purpose: LockPurpose, path: &Path) -> Self {
-        let gap_lock = (purpose == LockPurpose::Change).then(GapLock::default);
-        Self { locked: Some(locked), gap_lock, path: Some(path.to_owned()), ..self }
     }
 
     /// Returns the current length in bytes, including the header.
@@ -526,8 +506,6 @@ impl NpyFile {
             bytes: self.bytes.clone(),
             path: self.path.clone(),
             member: self.member.clone(),
-            locked: None,
-            gap_lock: None,
             format_header: self.format_header.clone(),
             data_offset: self.data_offset,
             refresh_obstacle: self.refresh_obstacle,

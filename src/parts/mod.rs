@@ -16,3 +16,4 @@ pub use file::NpyFile;
 pub(crate) use read::arranged;
 pub(crate) use select::{Axes, Selection};
 pub use slice_text::parse_slice;
+pub use write::NpyFileMut;

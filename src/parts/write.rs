@@ -1,5 +1,6 @@
 //! Writing parts of files by position, from several threads and processes.
 
+use std::ops::Deref;
 use std::path::Path;
 
 use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, SliceArg};
@@ -8,29 +9,65 @@ use super::NpyFile;
 use super::select::Selection;
 use crate::bytes::Region;
 use crate::elements::WritableElement;
-use crate::error::{Error, Fault, Remedy, Result};
+use crate::error::{Error, Result};
 use crate::header::Header;
-use crate::io::change::{self, LockPurpose};
+use crate::io::change::{self, LockPurpose, Locked};
 use crate::io::{self, Expected};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{
-    Axis as TileAxis, SideLayout, TileConversion, TileMove, TilePlan, WriteAccess, move_all,
+    Axis as TileAxis, GapLock, SideLayout, TileConversion, TileMove, TilePlan, WriteAccess, move_all,
 };
 use crate::transfer::{self, Items, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
 const BLOCK_LEN: usize = 4 << 20;
 
-impl NpyFile {
-    /// Opens a file for writing parts of its array with [`NpyFile::write_slice`].
+/// An [`NpyFile`] whose parts can also be written.
+///
+/// Threads may share it, and processes may write parts of one file that do not overlap. Nothing can be appended to the file, and it cannot
+/// be replaced, while it is open.
+///
+/// ```
+/// use ndarray::{Array2, arr1, arr2, s};
+/// use ndarray_io::NpyFileMut;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("shared.npy");
+/// ndarray_io::write_npy(&path, &Array2::<f32>::zeros((2, 3)))?;
+/// let file = NpyFileMut::open(&path)?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| file.write_slice(s![0, ..], &arr1(&[1.0f32, 2.0, 3.0])));
+///     scope.spawn(|| file.write_slice(s![1, ..;-1], &arr1(&[4.0f32, 5.0, 6.0])));
+/// });
+/// assert_eq!(file.read::<Array2<f32>>()?, arr2(&[[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyFileMut {
+    file: NpyFile,
+    locked: Locked,
+    /// Who may write gaps between elements, if all other writers are excluded.
+    gap_lock: Option<GapLock>,
+}
+
+impl Deref for NpyFileMut {
+    type Target = NpyFile;
+
+    fn deref(&self) -> &NpyFile {
+        &self.file
+    }
+}
+
+impl NpyFileMut {
+    /// Opens a file for writing parts of its array with [`NpyFileMut::write_slice`].
     ///
     /// While the file is open, other processes may write other parts in the same way or through maps.
     /// Attempts to append to the file or to replace it fail with [`Locked`](crate::error::ErrorKind::Locked).
     /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
     /// Each run of adjacent elements costs a system call here, because the elements in between may be changed by others.
-    /// For parts of many short runs, such as every second column, [`NpyFile::open_exclusive`] is faster.
+    /// For parts of many short runs, such as every second column, [`NpyFileMut::open_exclusive`] is faster.
     ///
     /// # Errors
     ///
@@ -42,7 +79,7 @@ impl NpyFile {
     ///   written in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be written in parts.
-    pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_for(path.as_ref(), LockPurpose::Map)
     }
 
@@ -52,23 +89,23 @@ impl NpyFile {
     /// [`Locked`](crate::error::ErrorKind::Locked). Programs that do not use this library, such as NumPy, are not excluded: they must not
     /// change the file in the meantime.
     ///
-    /// [`NpyFile::write_slice`] then writes many short runs by one system call, together with the elements in
+    /// [`NpyFileMut::write_slice`] then writes many short runs by one system call, together with the elements in
     /// between, which it has read before. Threads may share the handle.
     ///
     /// # Errors
     ///
-    /// The errors of [`NpyFile::open_to_write`].
+    /// The errors of [`NpyFileMut::open`].
     ///
     /// # Examples
     ///
     /// ```
     /// use ndarray::{Array2, arr2, s};
-    /// use ndarray_io::NpyFile;
+    /// use ndarray_io::NpyFileMut;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("pixels.npy");
     /// ndarray_io::write_npy(&path, &Array2::<u8>::zeros((2, 3)))?;
-    /// let file = NpyFile::open_exclusive(&path)?;
+    /// let file = NpyFileMut::open_exclusive(&path)?;
     /// file.write_slice(s![.., ..;2], &arr2(&[[1u8, 2], [3, 4]]))?;
     /// assert_eq!(file.read::<Array2<u8>>()?, arr2(&[[1, 0, 2], [3, 0, 4]]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,52 +119,34 @@ impl NpyFile {
             // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
             // writer may hold its lock for hours.
             let locked = change::open_locked(path, purpose, std::time::Duration::ZERO)?;
-            let file = Self::of_shared_file(locked.shared_file(), Expected::Any, &ReadOptions::new())?;
+            let file = NpyFile::of_shared_file(locked.shared_file(), Expected::Any, &ReadOptions::new())?;
             // `write_slice` would extend a truncated file.
             file.check_complete()?;
-            Ok(file.with_lock(locked, purpose, path))
+            let gap_lock = (purpose == LockPurpose::Change).then(GapLock::default);
+            Ok(Self { file: file.with_path(path), locked, gap_lock })
         };
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Writes an array to a part of the file, which must have been opened with [`NpyFile::open_to_write`] or
-    /// [`NpyFile::open_exclusive`].
+    /// Writes an array to a part of the file.
     ///
     /// The array must have the shape of the slice and the element type of the file. It is encoded in blocks
     /// of about 4 MiB.
     ///
     /// Threads and processes may write concurrently if their parts do not overlap. Reading a part while it is
     /// being written may return a mixture of old and new elements. The system writes the data to disk later;
-    /// [`NpyFile::sync`] waits for that.
+    /// [`NpyFileMut::sync`] waits for that.
     ///
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the file was opened for reading only.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
     ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the elements cannot be stored with the
     ///   dtype of the file.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes, or if the array and the
     ///   slice have different shapes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{arr1, arr2, s, Array2};
-    /// use ndarray_io::NpyFile;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("shared.npy");
-    /// ndarray_io::write_npy(&path, &Array2::<f32>::zeros((2, 3)))?;
-    /// let file = NpyFile::open_to_write(&path)?;
-    /// std::thread::scope(|scope| {
-    ///     scope.spawn(|| file.write_slice(s![0, ..], &arr1(&[1.0f32, 2.0, 3.0])));
-    ///     scope.spawn(|| file.write_slice(s![1, ..;-1], &arr1(&[4.0f32, 5.0, 6.0])));
-    /// });
-    /// assert_eq!(file.read::<Array2<f32>>()?, arr2(&[[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn write_slice<A, I>(&self, slice: I, array: &ArrayRef<A, I::OutDim>) -> Result<()>
     where
         A: WritableElement,
@@ -142,11 +161,8 @@ impl NpyFile {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn sync(&self) -> Result<()> {
-        match self.bytes.lock_file() {
-            Some(file) => change::sync_written_parts(file)
-                .map_err(|error| self.at_path(Error::from(error).while_writing())),
-            None => Ok(()), // cannot be written to: only an entire file can be opened for writing
-        }
+        change::sync_written_parts(&self.locked.shared_file())
+            .map_err(|error| self.at_path(Error::from(error).while_writing()))
     }
 
     fn write_selection<A: WritableElement, D: Dimension>(
@@ -154,11 +170,6 @@ impl NpyFile {
         slice: &impl SliceArg<IxDyn>,
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
-        if self.locked.is_none() {
-            let error =
-                Error::from(Fault::BadOption { reason: "the file was opened for reading only".into() });
-            return Err(error.with_help(Remedy::OpenToWrite));
-        }
         let header = &*io::group_inner_axes_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape_ref(), slice)?;

@@ -28,7 +28,7 @@ impl BufferedExtent {
         if !runs.is_listed() || runs.run_len() > MAX_RUN_LEN || array.bytes().is_some() || hints.is_remote() {
             return None;
         }
-        let extent = runs.dense_extent(0, selected, hints.get_gap())?;
+        let extent = runs.dense_extent(0, selected, hints.gap)?;
         let (start, len) = (extent.start, extent.end - extent.start);
         if len > selected.saturating_mul(MAX_BYTES_PER_SELECTED)
             || options.get_limits().check_payload(len).is_err()

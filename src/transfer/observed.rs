@@ -59,6 +59,6 @@ impl<O: Observer> ReadAt for ObservedReader<'_, Region<'_>, O> {
     /// Reads in blocks that are still in the cache when they are observed, unless the source has another size.
     fn hints(&self) -> ReadHints {
         let hints = self.inner.hints();
-        if hints.get_block().is_some() { hints } else { hints.block(super::BLOCK_LEN) }
+        ReadHints { block: hints.block.or(Some(super::BLOCK_LEN)), ..hints }
     }
 }

@@ -355,7 +355,7 @@ impl ReadAt for PackedBlocks<'_> {
 
     /// As those of the archive, but a block is decompressed as a whole.
     fn hints(&self) -> ReadHints {
-        self.archive.hints().boundary(self.block_size()).batches(false)
+        ReadHints { boundary: Some(self.block_size()), batches: false, ..self.archive.hints() }
     }
 }
 

@@ -558,6 +558,10 @@ impl ReadAt for ObjectBytes {
     fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
         let threads = if self.shared.single_response.is_some() { 1 } else { CONCURRENCY };
-        ReadHints::new().block(self.shared.location.limits.part_size()).concurrency(threads, threads)
+        ReadHints {
+            block: Some(self.shared.location.limits.part_size()),
+            concurrency: (threads, threads),
+            ..ReadHints::default()
+        }
     }
 }

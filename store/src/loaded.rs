@@ -109,6 +109,6 @@ impl ReadAt for LoadedBytes {
     }
 
     fn hints(&self) -> ReadHints {
-        ReadHints::new().gap(0)
+        ReadHints { gap: 0, ..ReadHints::default() }
     }
 }

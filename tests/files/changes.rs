@@ -589,10 +589,13 @@ mod archives {
         let path = folder.path().join("a.npz");
         write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
         let (b, c) = (arr1(&[2]), arr1(&[3]));
-        let first = NpzUpdate::open(&path).unwrap().add("b", &b).unwrap();
+        let mut first = NpzUpdate::open(&path).unwrap();
+        // A change that fails leaves the others, and the lock.
+        assert_eq!(first.add("b", &b).unwrap().add("a", &c).unwrap_err().kind(), ErrorKind::AmbiguousName);
         assert!(is_locked(&NpzUpdate::open(&path).unwrap_err()));
         assert!(is_locked(&write_npz(&path, &[("x", &c)]).unwrap_err()));
         first.finish().unwrap();
+        assert_eq!(first.finish().unwrap_err().kind(), ErrorKind::OutOfTurn);
         NpzUpdate::open(&path).unwrap().add("c", &c).unwrap().finish().unwrap();
         assert_eq!(NpzFile::open(&path).unwrap().names().unwrap(), ["a", "b", "c"]);
     }
@@ -715,7 +718,7 @@ mod archives {
     #[test]
     fn mutable_archive_map_reports_existing_damage() {
         use ndarray::Ix1;
-        use ndarray_io::NpzMmapMut;
+        use ndarray_io::npz::NpzMmapMut;
         let folder = folder();
         let path = folder.path().join("a.npz");
         let write = || write_npz(&path, &[("a", &arr1(&[1.5, 2.5])), ("b", &arr1(&[7u8]))]).unwrap();

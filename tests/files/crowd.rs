@@ -110,7 +110,7 @@ fn run_operations(folder: &Path, own: u64, operations: usize) -> OperationCounts
             2 => {
                 let options = patient.clone();
                 let array = arr1(&[id]);
-                let update = options.update_npz(&archive).unwrap();
+                let mut update = options.update_npz(&archive).unwrap();
                 update.add(id.to_string(), &array).unwrap().finish().unwrap();
                 counts[2] += 1;
             }

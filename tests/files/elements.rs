@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewMut1, Ix1, Ix2, ShapeBuilder, arr1, arr2, s,
 };
+use ndarray_io::NpyFileMut;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::ra::{ReadRaExt, WriteRaExt};
@@ -159,7 +160,7 @@ fn array_valued_elements_are_read_and_written_in_parts() {
         drop(file);
 
         let part = arr2(&[[[-1, -2, -3], [-4, -5, -6]]]);
-        let written = NpyFile::open_to_write(&path).unwrap().write_slice(s![3..4, 1..3], &part);
+        let written = NpyFileMut::open(&path).unwrap().write_slice(s![3..4, 1..3], &part);
         if order == Order::Fortran {
             assert!(written.unwrap_err().is_usage());
             continue;

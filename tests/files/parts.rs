@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
+use ndarray_io::NpyFileMut;
 use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Extent, Order};
@@ -117,7 +118,7 @@ impl ReadAt for CountingSource {
     }
 
     fn hints(&self) -> ReadHints {
-        ReadHints::new().batches(false)
+        ReadHints { batches: false, ..ReadHints::default() }
     }
 }
 
@@ -430,7 +431,7 @@ fn write_slice_equals_ndarray_assign() {
         let options = &WriteOptions::new().order(order).byte_order(byte_order);
         options.write_npy(&path, &wanted).unwrap();
         // The first slices are written by the exclusive owner of the file.
-        let mut file = NpyFile::open_exclusive(&path).unwrap();
+        let mut file = NpyFileMut::open_exclusive(&path).unwrap();
         macro_rules! assign_each {
             ($($slice:expr),* $(,)?) => {$({
                 let slice = $slice;
@@ -451,11 +452,11 @@ fn write_slice_equals_ndarray_assign() {
             s![.., .., 10],
             s![0..0, .., ..],
         );
-        assert_eq!(NpyFile::open_to_write(&path).unwrap_err().kind(), ErrorKind::Locked);
+        assert_eq!(NpyFileMut::open(&path).unwrap_err().kind(), ErrorKind::Locked);
         assert_eq!(write_npy(&path, &arr1(&[1])).unwrap_err().kind(), ErrorKind::Locked);
         drop(file);
-        file = NpyFile::open_to_write(&path).unwrap();
-        assert_eq!(NpyFile::open_exclusive(&path).unwrap_err().kind(), ErrorKind::Locked);
+        file = NpyFileMut::open(&path).unwrap();
+        assert_eq!(NpyFileMut::open_exclusive(&path).unwrap_err().kind(), ErrorKind::Locked);
         assign_each!(
             s![.., .., ..],
             s![3, .., ..],
@@ -481,8 +482,7 @@ fn write_slice_equals_ndarray_assign() {
             ndarray_io::NpyWriter::<u16, _>::append(&path).unwrap_err().kind(),
             ErrorKind::Locked
         ));
-        NpyFile::open_to_write(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another process may write another part
-        assert!(NpyFile::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap_err().is_usage());
+        NpyFileMut::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap(); // another process may write another part
         file.sync().unwrap();
     }
 }
@@ -495,7 +495,7 @@ fn concurrent_writes_of_interleaved_columns_lose_nothing() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array2::<u16>::zeros((ROWS, 6))).unwrap();
-    let file = NpyFile::open_exclusive(&path).unwrap();
+    let file = NpyFileMut::open_exclusive(&path).unwrap();
     std::thread::scope(|scope| {
         for column in 0..4 {
             let file = &file;

@@ -252,7 +252,7 @@ fn expanding_tiny_file_beyond_limit_is_refused() {
     )
     .unwrap();
     std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
-    let file = ndarray_io::NpyFile::open_to_write(&from).unwrap();
+    let file = ndarray_io::NpyFileMut::open(&from).unwrap();
     file.write_slice(ndarray::s![.., ..], &ndarray::Array2::<u8>::zeros((0, 1 << (usize::BITS - 2))))
         .unwrap();
     drop(file);

@@ -514,7 +514,7 @@ fn narrow_numbers_extend_files_of_the_same_type() {
     let mut writer = NpyWriter::<Float8E5M2, _>::append(&path).unwrap();
     writer.push(&of(&[3.0])).unwrap();
     writer.finish().unwrap();
-    let file = ndarray_io::NpyFile::open_to_write(&path).unwrap();
+    let file = ndarray_io::NpyFileMut::open(&path).unwrap();
     file.write_slice(s![..1], &of(&[0.0])).unwrap();
     drop(file);
     assert_eq!(codes(&path), [0, 0xC1, 0x42]);

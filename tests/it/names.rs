@@ -20,8 +20,8 @@ names! {
     // Reading, writing and viewing.
     ReadNpyExt ViewMutNpyExt ViewNpyExt WriteNpyExt ReadArray WriteArray
     read_npy write_npy write_zeroed_npy
-    NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
-    NpzFile NpzMmap NpzMmapMut NpzReader NpzUpdate NpzWriter read_npz write_npz
+    NpyFile NpyFileMut NpyMmap NpyMmapMut NpyReader NpyWriter
+    NpzFile NpzReader NpzUpdate NpzWriter read_npz write_npz
     DynArray DynView FlatArray FlatView
     // Options and errors.
     ByteOrder Casting Compression Limits ReadOptions WriteOptions

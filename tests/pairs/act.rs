@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
+use ndarray_io::NpyFileMut;
 use ndarray_io::convert::{Conversion, concatenate_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
 use ndarray_io::file::FileReplacement;
@@ -167,15 +168,18 @@ fn run_counted_operation(what: &str, path: &Path) -> Result<()> {
             NpyFile::open(path)?.slice::<u8, _>(s![.., ..;2])?;
         }
         "count: rows written in part" => {
-            let file = NpyFile::open_exclusive(path)?;
+            let file = NpyFileMut::open_exclusive(path)?;
             let part = Array2::<u8>::ones((file.shape()[0], 2));
             file.write_slice(s![.., ..;2], &part)?;
         }
         "count: members that stay" => NpzUpdate::open(path)?.add("new", &new)?.finish()?,
         "count: members removed" => {
             let names = NpzFile::open(path)?.names()?;
-            let remove = |update: NpzUpdate<'static>, name: &String| update.remove(name);
-            names.iter().step_by(2).try_fold(NpzUpdate::open(path)?, remove)?.finish()?;
+            let mut update = NpzUpdate::open(path)?;
+            for name in names.iter().step_by(2) {
+                update.remove(name)?;
+            }
+            update.finish()?;
         }
         "count: members written" => {
             let names = NpzFile::open(path)?.names()?;
@@ -284,7 +288,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         }
         "exclusive" => {
             // The second column, whose runs are written together with the first one.
-            let file = NpyFile::open_exclusive(path)?;
+            let file = NpyFileMut::open_exclusive(path)?;
             let rows = file.shape()[0];
             file.write_slice(s![.., 1], &Array1::from_elem(rows, number))?;
         }

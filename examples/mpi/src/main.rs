@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use mpi::collective::SystemOperation;
 use mpi::traits::*;
 use ndarray::{Array2, s};
+use ndarray_io::NpyFileMut;
 use ndarray_io::{NpyFile, write_zeroed_npy};
 
 /// Returns the value of the field at a position, so that every reader can check it.
@@ -53,7 +54,7 @@ fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(),
     const BLOCK_ROWS: usize = 64;
     // Several processes can open the file in this way. Another one cannot append to it or replace it:
     // `Locked`.
-    let file = NpyFile::open_to_write(path)?;
+    let file = NpyFileMut::open(path)?;
     for first in rows.clone().step_by(BLOCK_ROWS) {
         let last = (first + BLOCK_ROWS).min(rows.end);
         let block =

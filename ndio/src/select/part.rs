@@ -273,7 +273,7 @@ impl ReadAt for SelectedPart {
 
     fn hints(&self) -> ReadHints {
         // Each read is a slice of the file: fewer and larger ones are better.
-        ReadHints::new().block(MAX_READ_BYTES as usize).gap(1 << 20)
+        ReadHints { block: Some(MAX_READ_BYTES as usize), gap: 1 << 20, ..ReadHints::default() }
     }
 }
 

@@ -48,8 +48,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if `A` is an array type and the file's inner axes are different, in number or length.
     /// - [`CannotChange`](crate::error::ErrorKind::CannotChange) if the header has no space for a greater length.
     /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if an interrupted append has left uncommitted rows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if it has no axes.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects,
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if it has no axes, or if the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         WriteOptions::new().append(path)
     }
@@ -63,12 +63,11 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the format version.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the header does not fit the format version, or if text has no width, or the
+    ///   elements are Python objects, or if the path is not that of a regular file.
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if NumPy has no dtype for the elements.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the array would have more than 64 axes.
     /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the size of a row overflows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, or the elements are Python objects.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         WriteOptions::new().create(path, row)
     }
@@ -443,8 +442,8 @@ impl WriteOptions {
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects, and for other options than [`sync`](Self::sync).
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects, and for other options than
+    ///   [`sync`](Self::sync), or if the path is not that of a regular file.
     ///
     /// # Examples
     ///

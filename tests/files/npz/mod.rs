@@ -244,7 +244,7 @@ fn check_maps(folder: &Path) -> usize {
     let mut seen = 0;
     for case in manifest::cases_of(folder, "npz") {
         // SAFETY: no other process uses the file.
-        let Ok(npz) = (unsafe { ndarray_io::NpzMmap::open(&case.path) }) else { continue };
+        let Ok(npz) = (unsafe { ndarray_io::npz::NpzMmap::open(&case.path) }) else { continue };
         let sound = npz.verify().is_ok();
         let file = NpzFile::open(&case.path).unwrap();
         for (index, member) in npz.members().iter().enumerate() {
@@ -656,7 +656,11 @@ fn removed_members_are_not_found_by_index_or_name() {
     assert!(error.message().contains("at indices [0, 1]"), "{error}");
 
     let array = arr1(&[4.5]);
-    let removed = || NpzUpdate::open(&path).unwrap().remove(2).unwrap();
+    let removed = || {
+        let mut update = NpzUpdate::open(&path).unwrap();
+        update.remove(2).unwrap();
+        update
+    };
     for again in [
         removed().replace(2, &array),
         removed().remove("b"),

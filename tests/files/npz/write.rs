@@ -161,7 +161,7 @@ fn archive_is_equal_for_each_thread_count() {
 #[cfg(feature = "mmap")]
 #[test]
 fn stored_members_are_aligned_and_mapped() {
-    use ndarray_io::{NpzMmap, NpzMmapMut};
+    use ndarray_io::npz::{NpzMmap, NpzMmapMut};
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     for before in [64, 63, 1, 0] {

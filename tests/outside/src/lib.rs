@@ -126,14 +126,15 @@ impl ReadAt for FaultySource {
 
     fn hints(&self) -> ReadHints {
         match self.fault {
-            Fault::OddHints => ReadHints::new()
-                .block(0)
-                .boundary(0)
-                .concurrency(usize::MAX, 0)
-                .gap(u64::MAX)
-                .span(u64::MAX)
-                .batches(false),
-            _ => ReadHints::new().concurrency(2, 3).block(10_000),
+            Fault::OddHints => ReadHints {
+                block: Some(0),
+                boundary: Some(0),
+                concurrency: (usize::MAX, 0),
+                gap: u64::MAX,
+                span: u64::MAX,
+                batches: false,
+            },
+            _ => ReadHints { concurrency: (2, 3), block: Some(10_000), ..ReadHints::default() },
         }
     }
 }
@@ -250,6 +251,6 @@ impl ReadAt for PartlyFetchedSource {
 
     /// Gaps are not fetched.
     fn hints(&self) -> ReadHints {
-        ReadHints::new().gap(0)
+        ReadHints { gap: 0, ..ReadHints::default() }
     }
 }

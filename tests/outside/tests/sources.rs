@@ -313,7 +313,7 @@ impl ReadAt for CountingSource {
 
     fn hints(&self) -> ReadHints {
         self.count_call(7);
-        ReadHints::new()
+        ReadHints::default()
     }
 }
 
