@@ -52,13 +52,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     write_npy(&particles, &Array1::from_iter((0..5).map(particle)))?;
     println!("records of {}", NpyFile::open(&particles)?.dtype());
 
-    // Intermediate data: write rows as they are computed, update the header at checkpoints, and append later.
+    // Intermediate data: write rows as they are computed, update the header at commits, and append later.
     let log = folder.join("log.npy");
     let mut writer = NpyWriter::create(&log, &[3])?;
     for step in 0..1000 {
         writer.push(&arr1(&[f64::from(step), f64::from(step).sin(), f64::from(step).cos()]))?;
         if step % 100 == 0 {
-            writer.checkpoint()?;
+            writer.commit()?;
         }
     }
     writer.finish()?;
@@ -95,6 +95,6 @@ fn fill_slab(path: &Path, number: usize) -> Result<(), Box<dyn std::error::Error
     // SAFETY: each process has its own rows, and no process truncates the file.
     let mut slab = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(path, number * 100..(number + 1) * 100)? };
     slab.view_mut().fill(number as f32);
-    slab.flush()?;
+    slab.sync()?;
     Ok(())
 }

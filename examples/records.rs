@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Read a column of any record, without a struct.
     let dynamic: DynArray = read_npy(&path)?;
     println!("magnitudes: {}", dynamic.field("mag")?);
-    println!("their sum: {}", dynamic.field_cow::<f32, Ix1>("mag")?.sum());
+    println!("their sum: {}", dynamic.field("mag")?.into_array::<f32, Ix1>()?.sum());
 
     // Errors name what does not match.
     let error = Array1::<Magnitude>::read_npy(std::fs::File::open(&path)?).err();

@@ -18,7 +18,7 @@ pub use crate::shape::{AxisIndex, Order, Shape};
 /// use ndarray_io::npy;
 ///
 /// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }          \n";
-/// let npy::Parsed::Done(parsed, used) = npy::parse(file)? else { panic!("the header is complete") };
+/// let ndarray_io::header::Parsed::Done(parsed, used) = npy::parse(file)? else { panic!("the header is complete") };
 /// assert_eq!(parsed.header.shape(), [3, 4]);
 /// assert_eq!(parsed.header.order(), Order::C);
 /// assert_eq!(parsed.header.payload_len(), Some(96));
@@ -233,7 +233,8 @@ impl Extent {
 /// The result of parsing the start of a file.
 ///
 /// ```
-/// use ndarray_io::npy::{self, Parsed};
+/// use ndarray_io::header::Parsed;
+/// use ndarray_io::npy;
 /// assert_eq!(npy::parse(b"\x93NUM")?, Parsed::NeedMore(10));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```

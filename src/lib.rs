@@ -204,7 +204,7 @@ pub mod npy {
     #[cfg(all(fuzzing, feature = "py_literal"))]
     #[doc(hidden)]
     pub use crate::npy_format::compare_header_paths;
-    pub use crate::npy_format::{NpyHeader, Parsed, Version, format, parse, parse_with};
+    pub use crate::npy_format::{NpyHeader, Version, format, parse, parse_with};
 }
 
 pub mod ra {
@@ -226,7 +226,7 @@ pub mod ra {
 
     pub use crate::array::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
     pub use crate::path::{ra_query, read_ra, write_ra, write_zeroed_ra};
-    pub use crate::ra_format::{Parsed, RaHeader, format, parse, query};
+    pub use crate::ra_format::{RaHeader, format, parse, query};
 }
 
 #[cfg(any(doc, all(doctest, feature = "full")))]

@@ -7,7 +7,7 @@ fn main() -> ndarray_io::Result<()> {
     let mut count = 0.0;
     loop {
         log.push(&arr1(&[count, count]))?;
-        log.checkpoint()?;
+        log.commit()?;
         count += 1.0;
     }
 }

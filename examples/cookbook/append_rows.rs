@@ -10,7 +10,7 @@ fn main() -> ndarray_io::Result<()> {
     for step in first..first + 3 {
         let time = step as f64;
         log.push(&arr1(&[time, time.sqrt()]))?;
-        log.checkpoint()?; // other programs see the row from here on
+        log.commit()?; // other programs see the row from here on
         let seen: Array2<f64> = read_npy("log.npy")?;
         println!("{} rows", seen.nrows());
     }

@@ -265,9 +265,9 @@ class Appender:
             array = array.astype(self.dtype, casting="same_kind")
         self._native.push((array, self._native.descr))
 
-    def checkpoint(self) -> None:
+    def commit(self) -> None:
         """Makes the rows so far part of the array: readers see them, and they survive a crash of this program."""
-        self._native.checkpoint()
+        self._native.commit()
 
     def __enter__(self) -> Appender:
         return self
@@ -291,9 +291,9 @@ def append(
 ) -> Appender:
     """Opens a file to append rows; with ``dtype`` and the shape of a ``row``, it is created if there is none.
 
-    A context manager: when it ends, the rows are part of the array; if it ends with an exception, those since the last ``checkpoint`` are removed. The file is
+    A context manager: when it ends, the rows are part of the array; if it ends with an exception, those since the last ``commit`` are removed. The file is
     locked until then, so that nothing else that uses this library changes it. Rows that a program had written before it was killed are an error,
-    are kept or are removed, as ``uncommitted`` says. With ``sync``, a checkpoint waits until the rows are on the disk.
+    are kept or are removed, as ``uncommitted`` says. With ``sync``, a commit waits until the rows are on the disk.
     """
     if (dtype is None) != (row is None):
         raise TypeError("a new file needs both dtype and row, the shape of a row")

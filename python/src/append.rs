@@ -48,8 +48,8 @@ impl Appender {
     }
 
     /// Makes the rows that were appended so far part of the array.
-    fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
-        self.with_writer(py, 0, |writer| Some(writer.as_mut()?.checkpoint()))
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.with_writer(py, 0, |writer| Some(writer.as_mut()?.commit()))
     }
 
     /// Completes the array.
@@ -57,7 +57,7 @@ impl Appender {
         self.with_writer(py, 0, |writer| Some(writer.take()?.finish().map(drop)))
     }
 
-    /// Removes the rows since the last checkpoint, and ends.
+    /// Removes the rows since the last commit, and ends.
     fn roll_back(&self, py: Python<'_>) -> PyResult<()> {
         self.with_writer(py, 0, |writer| Some(writer.take()?.roll_back().map(drop)))
     }

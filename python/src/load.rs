@@ -196,7 +196,7 @@ fn is_pickle_of_other_object(error: &Error) -> bool {
 /// Returns the pickle in the bytes of a file of NPY.
 fn pickle_after_header(bytes: &[u8]) -> Result<&[u8]> {
     match npy::parse(bytes)? {
-        npy::Parsed::Done(_, used) => Ok(&bytes[used..]),
+        ndarray_io::header::Parsed::Done(_, used) => Ok(&bytes[used..]),
         _ => Err(Error::new(ErrorKind::BadSource, "the file has no header")),
     }
 }

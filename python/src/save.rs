@@ -322,8 +322,8 @@ pub(crate) fn header<'py>(
 #[pyfunction]
 pub(crate) fn parse<'py>(py: Python<'py>, bytes: &[u8], most: u64) -> PyResult<Bound<'py, PyAny>> {
     match npy::parse_with(bytes, &Limits::new().header(most)).map_err(|error| to_py_err(py, &error))? {
-        npy::Parsed::NeedMore(count) => Ok(count.into_pyobject(py)?.into_any()),
-        npy::Parsed::Done(found, used) => {
+        ndarray_io::header::Parsed::NeedMore(count) => Ok(count.into_pyobject(py)?.into_any()),
+        ndarray_io::header::Parsed::Done(found, used) => {
             let header = found.header;
             let is_fortran = header.order() == Order::Fortran;
             let all = (header.shape().to_vec(), is_fortran, header.dtype().to_string(), used);

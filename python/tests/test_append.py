@@ -42,10 +42,10 @@ def test_columns_are_appended_in_fortran_order() -> None:
     assert same(np.load("x.npy"), whole)
 
 
-def test_exception_removes_the_rows_since_the_checkpoint() -> None:
+def test_exception_removes_the_rows_since_the_commit() -> None:
     with pytest.raises(ZeroDivisionError), nio.append("x.npy", dtype="f8", row=2) as log:
         log.push([1, 2])
-        log.checkpoint()
+        log.commit()
         assert np.load("x.npy").tolist() == [[1, 2]]
         log.push([3, 4])
         raise ZeroDivisionError
@@ -84,7 +84,7 @@ def test_rows_of_a_killed_program_are_recovered() -> None:
     code = (
         "import os, signal, numpy as np, ndarray_io as nio\n"
         "log = nio.append('x.npy', dtype='i8', row=1000)\n"
-        "log.push(np.zeros((10, 1000), int)); log.checkpoint()\n"
+        "log.push(np.zeros((10, 1000), int)); log.commit()\n"
         "log.push(np.ones((300, 1000), int))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -103,11 +103,11 @@ def test_rows_of_a_killed_program_are_recovered() -> None:
 def test_reader_sees_rows_after_refresh() -> None:
     with nio.append("x.npy", dtype="i8", row=()) as log:
         log.push([1, 2])
-        log.checkpoint()
+        log.commit()
         lazy = nio.open("x.npy")
         log.push([3])
         assert lazy.shape == (2,) and not lazy.refresh()
-        log.checkpoint()
+        log.commit()
         assert lazy.refresh() and lazy[:].tolist() == [1, 2, 3]
 
 

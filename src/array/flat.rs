@@ -92,11 +92,6 @@ impl<T> FlatArray<T> {
         &self.items
     }
 
-    /// Returns the elements mutably.
-    pub fn items_mut(&mut self) -> &mut [T] {
-        &mut self.items
-    }
-
     /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         &self.shape

@@ -15,9 +15,9 @@ use crate::shape::Order;
 const BLOCK_BYTES: usize = 128 << 10;
 
 impl NpyFile {
-    /// Writes the array as [`preview_with`](Self::preview_with) formats it.
+    /// Writes the array as the `Display` of [`DynArray`] does, with the width, length and precision from a [`DisplayOptions`].
     ///
-    /// If all elements are wanted ([`DisplayOptions::all`]), they are read twice, block by block: the first time for the width of
+    /// Of an array with more than 1000 elements, only the edges are read and written. If all elements are wanted ([`DisplayOptions::all`]), they are read twice, block by block: the first time for the width of
     /// the columns. Memory does not depend on the size of the array.
     ///
     /// # Errors

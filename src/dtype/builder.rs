@@ -29,8 +29,7 @@ pub struct RecordBuilder {
 
 /// The reason why fields do not form a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RecordError {
+pub(crate) enum RecordError {
     /// A field has the same name or title as another.
     NameTwice(String),
     /// A field has an empty name, which NumPy treats as padding.
@@ -61,8 +60,6 @@ impl fmt::Display for RecordError {
         }
     }
 }
-
-impl std::error::Error for RecordError {}
 
 impl RecordBuilder {
     /// Creates a builder for a record without fields.
@@ -115,15 +112,20 @@ impl RecordBuilder {
     ///
     /// # Errors
     ///
-    /// The first [`RecordError`] that a call on the builder caused.
-    pub fn build(mut self) -> Result<DType, RecordError> {
+    /// Those of the first call on the builder that failed:
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if a field has no name, two have the same name or title, or an offset or a size
+    ///   is less than the end of the preceding fields.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the record would have 2³¹ bytes or more.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the records and subarrays of a field are nested 32 deep.
+    pub fn build(mut self) -> crate::Result<DType> {
         // A size set by the caller takes precedence over alignment.
         if let Some(align) = self.max_align.filter(|_| !self.is_sized) {
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
         }
         match self.fault {
-            Some(fault) => Err(fault),
+            Some(fault) => Err(fault.into()),
             None => Ok(self.record.into()),
         }
     }
@@ -138,7 +140,7 @@ impl RecordBuilder {
         if name.is_empty() {
             self.keep_first_fault(RecordError::NoName);
         }
-        if let Err(fault) = self.record.push(name, title.map(Title::Text), dtype) {
+        if let Err(fault) = self.record.try_push(name, title.map(Title::Text), dtype) {
             self.keep_first_fault(fault);
         }
         self
@@ -152,7 +154,7 @@ impl RecordBuilder {
     }
 
     fn pad(mut self, bytes: usize) -> Self {
-        if let Err(fault) = self.record.pad(bytes) {
+        if let Err(fault) = self.record.try_pad(bytes) {
             self.keep_first_fault(fault);
         }
         self

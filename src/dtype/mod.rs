@@ -15,7 +15,8 @@ mod record;
 pub(crate) mod scalar;
 pub(crate) mod value;
 
-pub use builder::{RecordBuilder, RecordError};
+pub use builder::RecordBuilder;
+pub(crate) use builder::RecordError;
 pub(crate) use casting::Casting;
 pub(crate) use casting::CastingRules;
 pub use casting::LongDoubleFormat;
@@ -27,5 +28,5 @@ pub(crate) use quoted::write_quoted;
 pub use record::{Field, Record, Subarray, Title};
 pub(crate) use scalar::ByteOrder;
 pub use scalar::{Kind, Scalar, TimeStep, TimeUnit};
-pub use value::MAX_ITEM_SIZE;
+pub(crate) use value::MAX_ITEM_SIZE;
 pub(crate) use value::{DType, MAX_NESTING};

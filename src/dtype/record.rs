@@ -241,10 +241,19 @@ impl Record {
     ///
     /// These leave the record unchanged:
     ///
-    /// - [`RecordError::NameTwice`]: the name or the title is that of a field of the record, or the title is the name.
-    /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes.
-    /// - [`RecordError::TooDeep`]: the records and subarrays of the field are nested 32 deep.
-    pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Result<(), RecordError> {
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the name or the title is that of a field of the record, or the title is the name.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the record would exceed NumPy's limit of 2³¹ − 1 bytes.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the records and subarrays of the field are nested 32 deep.
+    pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> crate::Result<()> {
+        Ok(self.try_push(name, title, dtype)?)
+    }
+
+    pub(crate) fn try_push(
+        &mut self,
+        name: String,
+        title: Option<Title>,
+        dtype: DType,
+    ) -> Result<(), RecordError> {
         let text = match &title {
             Some(Title::Text(text)) => Some(text.as_str()),
             _ => None,
@@ -257,8 +266,8 @@ impl Record {
         if nesting >= MAX_NESTING {
             return Err(RecordError::TooDeep);
         }
-        // `pad` fails before anything is changed.
-        self.pad(dtype.item_size())?;
+        // This fails before anything is changed.
+        self.try_pad(dtype.item_size())?;
         self.summary.add(FieldSummary::of(&dtype));
         self.summary.nesting = self.summary.nesting.max(nesting);
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
@@ -269,15 +278,19 @@ impl Record {
     /// Appends padding bytes up to this size.
     pub(crate) fn pad_to(&mut self, size: usize) -> Result<(), RecordError> {
         let end = self.size;
-        self.pad(size.checked_sub(end).ok_or(RecordError::Overlap { at: size, end })?)
+        self.try_pad(size.checked_sub(end).ok_or(RecordError::Overlap { at: size, end })?)
     }
 
     /// Appends padding bytes.
     ///
     /// # Errors
     ///
-    /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes. It is unchanged.
-    pub fn pad(&mut self, bytes: usize) -> Result<(), RecordError> {
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the record would exceed NumPy's limit of 2³¹ − 1 bytes. It is unchanged.
+    pub fn pad(&mut self, bytes: usize) -> crate::Result<()> {
+        Ok(self.try_pad(bytes)?)
+    }
+
+    pub(crate) fn try_pad(&mut self, bytes: usize) -> Result<(), RecordError> {
         let size = self.size.checked_add(bytes).filter(|&size| size <= MAX_ITEM_SIZE);
         self.size = size.ok_or(RecordError::TooLarge)?;
         Ok(())

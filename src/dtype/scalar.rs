@@ -174,11 +174,7 @@ impl TimeUnit {
     }
 
     /// Returns the units in words, as NumPy prints durations.
-    ///
-    /// ```
-    /// assert_eq!(ndarray_io::dtype::TimeUnit::Microsecond.plural(), "microseconds");
-    /// ```
-    pub fn plural(self) -> &'static str {
+    pub(crate) fn plural(self) -> &'static str {
         match self {
             Self::Generic => "generic time units",
             Self::Year => "years",
@@ -308,25 +304,12 @@ impl Scalar {
     }
 
     /// Returns the same scalar in the given byte order, if it has one.
-    ///
-    /// ```
-    /// # use ndarray_io::dtype::{Kind, Scalar};
-    /// # use ndarray_io::ByteOrder;
-    /// let little = Scalar::new(Kind::Float, 8, ByteOrder::Little).unwrap();
-    /// assert_eq!(little.with_order(ByteOrder::Big).byte_order(), Some(ByteOrder::Big));
-    /// ```
-    pub fn with_order(self, order: ByteOrder) -> Self {
+    pub(crate) fn with_order(self, order: ByteOrder) -> Self {
         Self { order: self.order.map(|_| order), ..self }
     }
 
     /// Returns whether the byte order differs from this machine's.
-    ///
-    /// ```
-    /// # use ndarray_io::dtype::{Kind, Scalar};
-    /// # use ndarray_io::ByteOrder;
-    /// assert!(!Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap().is_foreign());
-    /// ```
-    pub fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.order.is_some_and(|order| order != ByteOrder::NATIVE)
     }
 }

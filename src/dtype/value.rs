@@ -3,7 +3,7 @@
 use super::*;
 
 /// NumPy's limit for the size of one element, in bytes.
-pub const MAX_ITEM_SIZE: usize = i32::MAX as usize;
+pub(crate) const MAX_ITEM_SIZE: usize = i32::MAX as usize;
 
 /// The maximum [nesting](DType::nesting) of a dtype. It bounds the recursion of all code that visits dtypes.
 pub(crate) const MAX_NESTING: usize = 32;

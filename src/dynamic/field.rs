@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
+use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::{AlignedBytes, DynArray};
 use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath};
 use crate::elements::cast::{self, StridedLayout};
 use crate::elements::{ViewElement, ViewMutElement, mismatch, view_token};
-use crate::error::{CopyReason, Error, Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -67,7 +67,7 @@ impl DynArray {
     ///
     /// Nothing is copied, and the time does not depend on the number of records unless values of the type can
     /// be invalid: then every element is checked, as for `bool`. For a field that cannot be viewed,
-    /// [`DynArray::field_cow`] makes a copy.
+    /// [`DynArray::field`] makes a copy.
     ///
     /// # Errors
     ///
@@ -147,45 +147,6 @@ impl DynArray {
         let error_locator = error_locator(&self.header, column.header(self)?, &path);
         cast::view_strided_mut(&bitwise, self.data.bytes_mut(), strided_layout).map_err(error_locator)
     }
-
-    /// Returns one field of an array of records as a view if possible, and otherwise as a copy.
-    ///
-    /// A field is copied if it is in the other byte order, misaligned, or laid out differently in memory.
-    ///
-    /// # Errors
-    ///
-    /// - [`NoSuchName`](crate::error::ErrorKind::NoSuchName) if there is no such field,
-    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
-    /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.
-    /// - A [format error](crate::Error::is_format) if an element is invalid.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use ndarray::{arr1, Ix1};
-    /// # use ndarray_io::{DynArray, ReadNpyExt};
-    /// # let text = "{'descr': [('id', '|u1'), ('x', '>u2')], 'fortran_order': False, 'shape': (2,), }";
-    /// # let file = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), &[1, 0, 2, 3, 0, 4]].concat();
-    /// let points = DynArray::read_npy(&file[..])?; // of dtype [('id', '|u1'), ('x', '>u2')]
-    /// assert!(points.field_cow::<u8, Ix1>("id")?.is_view());
-    /// assert_eq!(points.field_cow::<u16, Ix1>("x")?, arr1(&[2, 4])); // byte-swapped: a copy
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn field_cow<'p, A: ViewElement + Clone, D: Dimension>(
-        &self,
-        path: impl Into<FieldPath<'p>>,
-    ) -> Result<CowArray<'_, A, D>> {
-        let path = path.into();
-        match self.field_view(path.clone()) {
-            Ok(view) => Ok(view.into()),
-            Err(error) if needs_copy(&error) => match self.field(path.clone())?.into_array() {
-                Ok(array) => Ok(array.into()),
-                Err(returned) => Err(Error::from(returned).at_field(&path.to_string())),
-            },
-            Err(error) => Err(error),
-        }
-    }
 }
 
 /// Returns a function that adds a field to an error, and the element that has it.
@@ -200,16 +161,6 @@ fn error_locator(array: &Header, column: Header, path: &FieldPath<'_>) -> impl F
         };
         array.add_axis_indices(error.map_element(in_array), 0, false).at_field(&path)
     }
-}
-
-/// Returns whether a copy would succeed where the view failed because of byte order, layout or alignment.
-fn needs_copy(error: &Error) -> bool {
-    matches!(
-        error.fault(),
-        Fault::NeedsCopy(CopyReason::ByteOrder { .. })
-            | Fault::NeedsCopy(CopyReason::Layout { .. })
-            | Fault::NeedsCopy(CopyReason::Misaligned { .. })
-    )
 }
 
 /// The position of a field within each record.

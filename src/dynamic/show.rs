@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
-use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
+use ndarray::{Dimension, IxDyn, SliceArg};
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
@@ -104,42 +104,13 @@ impl DynArray {
 }
 
 impl NpyFile {
-    /// Formats the array as the `Display` of [`DynArray`] does.
-    ///
-    /// Of an array with more than 1000 elements, only the edges are read.
-    ///
-    /// # Errors
-    ///
-    /// [`Io`](crate::error::ErrorKind::Io) if reading fails; a [format error](crate::Error::is_format) if the
-    /// file is malformed or truncated; [`Limit`](crate::error::ErrorKind::Limit) if one of the
-    /// [`Limits`](crate::Limits) is exceeded.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::Array2;
-    /// use ndarray_io::NpyFile;
-    ///
-    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &Array2::<u8>::zeros((1000, 2)))?;
-    /// assert_eq!(NpyFile::open(&path)?.preview()?, "[[0, 0],\n [0, 0],\n [0, 0],\n …,\n [0, 0],\n [0, 0],\n [0, 0]]");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn preview(&self) -> Result<String> {
-        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        self.preview_with(&vec![all; self.header().shape_ref().ndim()][..], &DisplayOptions::new())
-    }
-
-    /// Formats part of the array with the width, length and precision from a [`DisplayOptions`].
-    ///
-    /// If the part is abbreviated, only its edges are read.
-    ///
-    /// # Errors
-    ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, options: &DisplayOptions) -> Result<String> {
+    /// Formats part of the array with the width, length and precision from a [`DisplayOptions`]. If it is abbreviated, only its edges are
+    /// read.
+    pub(crate) fn preview_with<I: SliceArg<IxDyn>>(
+        &self,
+        slice: I,
+        options: &DisplayOptions,
+    ) -> Result<String> {
         let selection =
             Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;
         let dims = &selection.dims()[..];

@@ -283,7 +283,7 @@ impl fmt::Display for Remedy {
             Self::LongDoubleFormat => "state their format with ReadOptions::long_double",
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
-                "call finish or checkpoint on the NpyWriter that writes them; if it was interrupted, recover or discard them with \
+                "call finish or commit on the NpyWriter that writes them; if it was interrupted, recover or discard them with \
                  WriteOptions::uncommitted, and append or append_or_create; or ignore them with ReadOptions::allow_trailing"
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",

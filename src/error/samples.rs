@@ -113,7 +113,7 @@ fn sample_errors() -> Vec<Error> {
         Fault::Cancelled,
         Fault::NotLoaded { missing: vec![128..1128, 5000..5008] },
         Fault::Locked,
-        Fault::ArrayChanged { reason: "the file has changed since its last checkpoint".into() },
+        Fault::ArrayChanged { reason: "the file has changed since its last commit".into() },
         Fault::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Rows(vec![3].into()) },
         Fault::HeaderCannotGrow { header: 128, crosses_sector: false },
         Fault::HeaderCannotGrow { crosses_sector: true, header: 640 },

@@ -27,7 +27,7 @@ use crate::shape::Order;
 /// [`create`](NpyMmapMut::create) creates a file of zeros and maps it, [`open`](NpyMmapMut::open) maps an
 /// existing file, and [`open_cow`](NpyMmapMut::open_cow) maps a private copy, whose changes stay in memory.
 /// [`view_mut`](NpyMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file
-/// immediately. The system writes them to disk later; [`flush`](NpyMmapMut::flush) waits for that.
+/// immediately. The system writes them to disk later; [`sync`](NpyMmapMut::sync) waits for that.
 ///
 /// A map that writes to the file locks it: programs that use this library can neither append to the file nor
 /// replace it. The lock does not exclude other mutable maps or
@@ -50,7 +50,7 @@ use crate::shape::Order;
 /// // SAFETY: nothing else uses this file.
 /// let mut map = unsafe { NpyMmapMut::<f64, Ix1>::create(&path, 3)? };
 /// map.view_mut()[1] = 2.5;
-/// map.flush()?;
+/// map.sync()?;
 /// drop(map);
 /// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[0.0, 2.5, 0.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -187,7 +187,7 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     /// // SAFETY: nothing else uses these rows while they are mapped.
     /// let mut part = unsafe { NpyMmapMut::<f32, Ix2>::open_slab(&path, 20..30)? };
     /// part.view_mut().fill(1.0);
-    /// part.flush()?;
+    /// part.sync()?;
     /// assert_eq!(ndarray_io::read_npy::<_, Array2<f32>>(&path)?.sum(), 30.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -247,13 +247,13 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
 
     /// Waits until all changes are on the disk.
     ///
-    /// Without a flush, the system writes the changes at some later time. Changes to a copy-on-write map are
+    /// Without this, the system writes the changes at some later time. Changes to a copy-on-write map are
     /// never written.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    pub fn flush(&self) -> Result<()> {
+    pub fn sync(&self) -> Result<()> {
         self.map.flush().map_err(|error| Error::from(error).while_writing())
     }
 
@@ -266,7 +266,7 @@ impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
     ///   it ends before it starts.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
+    pub fn sync_range(&self, range: Range<usize>) -> Result<()> {
         let (start, len) = self.mapped.byte_offset_and_len(range)?;
         self.map.flush_range(start, len).map_err(|error| Error::from(error).while_writing())
     }

@@ -13,8 +13,8 @@ impl HeaderRecordBuilder {
     /// Appends a field, or what NumPy treats as padding. The error says what is wrong.
     pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
         let pushed = match name.is_empty() && title.is_none() && is_padding(&dtype) {
-            true => self.record.pad(dtype.item_size()),
-            false => self.record.push(name.to_owned(), title, dtype),
+            true => self.record.try_pad(dtype.item_size()),
+            false => self.record.try_push(name.to_owned(), title, dtype),
         };
         pushed.map_err(|error| match error {
             RecordError::NameTwice(name) => format!("duplicate field name '{}'", name.escape_debug()),

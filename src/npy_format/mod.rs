@@ -33,7 +33,7 @@ pub(crate) use write::{SECTOR_SIZE, format_growing, format_in_place};
 
 use crate::dtype::DType;
 use crate::error::{Error, Fault, FilePart, FileSection, Result};
-use crate::header::Header;
+use crate::header::{Header, Parsed};
 use crate::limits::Limits;
 
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -121,9 +121,6 @@ pub struct NpyHeader {
     pub descr: String,
 }
 
-/// The result of [`parse`].
-pub type Parsed = crate::header::Parsed<NpyHeader>;
-
 /// Parses a header from the first bytes of a file, with the default [`Limits`].
 ///
 /// Too few bytes are not an error: the result is then [`NeedMore`](crate::header::Parsed::NeedMore). The
@@ -140,7 +137,8 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 /// # Examples
 ///
 /// ```
-/// use ndarray_io::npy::{parse, Parsed};
+/// use ndarray_io::header::Parsed;
+/// use ndarray_io::npy::parse;
 ///
 /// let file = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n";
 /// assert_eq!(parse(&file[..8])?, Parsed::NeedMore(10));
@@ -149,7 +147,7 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 /// assert_eq!(parsed.descr, "'<i4'");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub fn parse(bytes: &[u8]) -> Result<Parsed> {
+pub fn parse(bytes: &[u8]) -> Result<Parsed<NpyHeader>> {
     parse_with(bytes, &Limits::default())
 }
 
@@ -159,7 +157,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
 ///
 /// Those of [`parse`]. The length of the header is checked against `limits`; the limits on nesting and on the
 /// number of axes are fixed.
-pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
+pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed<NpyHeader>> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {
         return Err(Fault::bad_magic("NPY", bytes));

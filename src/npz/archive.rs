@@ -200,16 +200,8 @@ impl NpzMember {
         self.0.is_encrypted()
     }
 
-    /// Returns whether the member can be decompressed in parts.
-    ///
-    /// This is the case for members that are compressed in blocks and have a block index in the archive, as
-    /// this library writes them. Reading a part of such a member decompresses only the blocks that contain
-    /// the part (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
-    pub fn has_index(&self) -> bool {
-        zip::block_index(&self.0).is_ok()
-    }
-
-    /// Returns whether the member has a block index, and whether it is used.
+    /// Returns whether the member has a block index, as members have that this library has compressed in blocks, and whether it is used:
+    /// reading a part then decompresses only the blocks that contain it (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
     ///
     /// Whether the blocks match the index shows when they are read, or verified (see [`Remark`](super::Remark)).
     ///

@@ -284,7 +284,7 @@ impl NpzFile {
     ///
     /// - Uncompressed members that are not encrypted are read directly from the archive. Their checksums are not verified, since
     ///   members may be read only in part. Use [`NpzFile::verify`] to verify them.
-    /// - Members with a [block index](NpzMember::has_index) (members above 1 MiB that this library has
+    /// - Members with a [block index](NpzMember::index_state) (members above 1 MiB that this library has
     ///   compressed) are decompressed block by block. A block is usually 1 MiB, and is checked against its
     ///   own checksum. If random access decompresses each block more than about three times on average, the
     ///   entire member is decompressed into a temporary file.

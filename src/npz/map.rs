@@ -194,7 +194,7 @@ fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
 
 /// A writable memory map of an archive, for changing stored members in place.
 ///
-/// Changes are written to the file. The archive is locked while the map exists, and [`NpzMmapMut::flush`]
+/// Changes are written to the file. The archive is locked while the map exists, and [`NpzMmapMut::sync`]
 /// must be called to update the checksums of changed members.
 ///
 /// ```
@@ -208,7 +208,7 @@ fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
 /// // SAFETY: the file is not used elsewhere while the map exists.
 /// let mut npz = unsafe { NpzMmapMut::open(&path)? };
 /// npz.view_mut::<f64, Ix1>("a")?[0] = 10.0;
-/// npz.flush()?; // updates the checksums
+/// npz.sync()?; // updates the checksums
 /// drop(npz);
 /// assert_eq!(NpzFile::open(&path)?.read::<Array1<f64>>("a")?, arr1(&[10.0, 2.5]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -268,9 +268,9 @@ impl NpzMmapMut {
 
     /// Returns a stored member as a mutable array view.
     ///
-    /// The first call for a member reads all of it to verify its checksum, so that [`NpzMmapMut::flush`] does
+    /// The first call for a member reads all of it to verify its checksum, so that [`NpzMmapMut::sync`] does
     /// not record a valid checksum for damaged data. After this call, the checksum is out of date until the
-    /// next flush.
+    /// next [`sync`](NpzMmapMut::sync).
     ///
     /// # Errors
     ///
@@ -301,13 +301,13 @@ impl NpzMmapMut {
 
     /// Updates the checksums of changed members, and waits until all changes are on disk.
     ///
-    /// Each changed member is read in full. If the map is dropped without a flush, the changes are kept, but
+    /// Each changed member is read in full. If the map is dropped without it, the changes are kept, but
     /// the checksums are out of date, and readers report these members as damaged.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    pub fn flush(&mut self) -> Result<()> {
+    pub fn sync(&mut self) -> Result<()> {
         // A member is forgotten only once its checksums are written, so that a failed call can be repeated.
         while let Some(name) = self.changed.first().cloned() {
             let member = self.archive.get(&name)?.clone();

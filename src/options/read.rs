@@ -13,7 +13,8 @@ use crate::progress::ProgressCallback;
 /// Options for reading.
 ///
 /// Each option is set by the method of that name.
-/// Functions whose names end in `_with` accept options by reference.
+/// Options permit: an option that a file or a verb has no use for changes nothing. A view does not convert, so with `casting`, elements of
+/// another dtype are the same error as without.
 /// With the feature `serde-1`, options can be part of a configuration file, under the names of these methods; what is not
 /// there has its default. The password and the callback of `progress` are left out.
 ///

@@ -337,7 +337,7 @@ impl NpyFile {
     /// let mut writer = NpyWriter::create(&path, &[])?;
     /// let mut file = NpyFile::open(&path)?;
     /// writer.push(&arr1(&[1, 2]))?;
-    /// writer.checkpoint()?;
+    /// writer.commit()?;
     /// assert!(file.refresh()?);
     /// assert_eq!(file.read::<Array1<i32>>()?, arr1(&[1, 2]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

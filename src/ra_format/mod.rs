@@ -13,7 +13,7 @@ pub use query::query;
 use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, Fault, FilePart, FileSection, LimitKind, Result};
-use crate::header::Header;
+use crate::header::{Header, Parsed};
 use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
 
@@ -31,7 +31,8 @@ const BITS_FLAG: u64 = 4;
 /// The contents of an RA header.
 ///
 /// ```
-/// use ndarray_io::ra::{parse, Parsed};
+/// use ndarray_io::header::Parsed;
+/// use ndarray_io::ra::parse;
 ///
 /// let mut file = b"rawarray".to_vec();
 /// for number in [0u64, 3, 8, 96, 2, 3, 4] { // flags, float, its size, data size, axes, their lengths
@@ -60,9 +61,6 @@ pub struct RaHeader {
     /// depending on the compression.
     pub size: u64,
 }
-
-/// The result of [`parse`].
-pub type Parsed = crate::header::Parsed<RaHeader>;
 
 /// The ways in which the data can be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +203,7 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 ///   an unknown element type, an element that is too large, or a data size that contradicts the shape; or
 ///   [`Malformed`](crate::error::ErrorKind::Malformed).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
-pub fn parse(bytes: &[u8]) -> Result<Parsed> {
+pub fn parse(bytes: &[u8]) -> Result<Parsed<RaHeader>> {
     let mut magic = *MAGIC;
     // The magic is also a number, so its bytes are reversed in a big-endian header.
     let is_swapped = bytes.first() == MAGIC.last();

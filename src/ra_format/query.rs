@@ -12,7 +12,8 @@ use super::RaHeader;
 /// # Examples
 ///
 /// ```
-/// use ndarray_io::ra::{self, Parsed};
+/// use ndarray_io::header::Parsed;
+/// use ndarray_io::ra;
 /// # let mut file = b"rawarray".to_vec();
 /// # for number in [0u64, 4, 8, 96, 2, 3, 4] {
 /// #     file.extend(number.to_le_bytes());

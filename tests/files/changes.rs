@@ -124,7 +124,7 @@ fn writing_to_file_locked_by_appender_is_refused() {
         assert!(error.to_string().contains("locked by another writer"), "{error}");
     }
     // Readers are not blocked, and see the committed rows.
-    appender.checkpoint().unwrap();
+    appender.commit().unwrap();
     appender.extend([5, 6]).unwrap();
     appender.push(&Array2::zeros((200_000, 2))).unwrap(); // written, but not committed
     assert!(fs::metadata(&path).unwrap().len() > 3_000_000);
@@ -166,7 +166,7 @@ fn mutable_map_locks_its_file() {
     assert!(is_locked(&WriteOptions::new().grow_header(&path).unwrap_err()));
     // SAFETY: as above; the two maps change different elements.
     let slab = unsafe { NpyMmapMut::<u64, Ix1>::open_slab(&path, 2..4).unwrap() };
-    map.flush().unwrap();
+    map.sync().unwrap();
     drop(map);
     assert!(is_locked(&write_npy(&path, &arr1(&[0u8])).unwrap_err()), "the slab has it still");
     drop(slab);
@@ -192,15 +192,15 @@ fn mutable_map_locks_its_file() {
 
 /// A program that takes no locks changes the file: the writer notices that it is not as it left it.
 #[test]
-fn checkpoint_reports_file_changed_by_other_program() {
+fn commit_reports_file_changed_by_other_program() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[2]).unwrap();
     writer.push(&arr1(&[1u16, 2])).unwrap();
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     File::options().append(true).open(&path).unwrap().write_all(&[9; 4]).unwrap();
     let before = fs::read(&path).unwrap();
-    let error = writer.checkpoint().unwrap_err();
+    let error = writer.commit().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     assert!(error.to_string().ends_with("expected a file of 132 bytes, found 136"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -225,7 +225,7 @@ fn rows_of_dropped_writer_are_recoverable() {
     let path = folder.path().join("a.npy");
     let mut writer = NpyWriter::create(&path, &[2]).unwrap();
     writer.push(&arr1(&[1u16, 2])).unwrap();
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     writer.push(&arr2(&[[3, 4], [5, 6]])).unwrap();
     drop(writer);
     let error = read_npy::<_, Array2<u16>>(&path).unwrap_err();
@@ -242,7 +242,7 @@ fn rows_of_dropped_writer_are_recoverable() {
 }
 
 #[test]
-fn roll_back_restores_last_checkpoint() {
+fn roll_back_restores_last_commit() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
@@ -276,7 +276,7 @@ fn roll_back_keeps_recovered_rows() {
     // A file that is open only for writing can be rolled back as well.
     let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[]).unwrap();
     writer.extend([1u16, 2]).unwrap();
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     writer.extend(vec![3; 1_000_000]).unwrap();
     writer.roll_back().unwrap();
     assert_eq!(read_npy::<_, Array1<u16>>(&path).unwrap(), arr1(&[1, 2]));
@@ -290,10 +290,10 @@ fn buffered_file_is_truncated_and_checked_for_changes() {
     let file = std::io::BufWriter::new(File::options().write(true).open(&path).unwrap());
     let mut writer = NpyWriter::new(file, &[]).unwrap();
     writer.extend([1u8, 2]).unwrap();
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(&path).unwrap(), arr1(&[1, 2]));
     File::options().append(true).open(&path).unwrap().write_all(&[9]).unwrap();
-    let error = writer.checkpoint().unwrap_err();
+    let error = writer.commit().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     assert!(error.to_string().ends_with("expected a file of 130 bytes, found 131"), "{error}");
 }
@@ -312,7 +312,7 @@ fn unwritable_element_type_creates_no_file() {
 /// The length that a reader sees is one that the array had while the reader ran.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
-fn concurrent_readers_see_only_checkpointed_lengths() {
+fn concurrent_readers_see_only_committed_lengths() {
     const ROWS: usize = 2000;
     let folder = folder();
     let path = folder.path().join("a.npy");
@@ -325,7 +325,7 @@ fn concurrent_readers_see_only_checkpointed_lengths() {
             for row in 1..=ROWS {
                 writer.push(&arr1(&[row as u32; 3])).unwrap();
                 begun.store(row, Ordering::SeqCst);
-                writer.checkpoint().unwrap();
+                writer.commit().unwrap();
                 done.store(row, Ordering::SeqCst);
             }
         });
@@ -739,7 +739,7 @@ mod archives {
         let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
         let error = npz.view_mut::<f64, Ix1>("a").unwrap_err();
         assert!(error.message().starts_with("checksum mismatch"), "{error}");
-        npz.flush().unwrap();
+        npz.sync().unwrap();
         drop(npz);
         assert_eq!(fs::read(&path).unwrap(), bytes);
         // A flag that is set in the directory only.
@@ -751,7 +751,7 @@ mod archives {
         // SAFETY: as above.
         let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
         npz.view_mut::<f64, Ix1>("a").unwrap()[0] = 10.0;
-        npz.flush().unwrap();
+        npz.sync().unwrap();
         drop(npz);
         assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("a").unwrap(), arr1(&[10.0, 2.5]));
     }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use ndarray::{Array1, s};
 use ndarray_io::ReadOptions;
-use ndarray_io::npy::{self, Parsed};
+use ndarray_io::header::Parsed;
+use ndarray_io::npy;
 use ndarray_io::npz::{IndexState, Remark};
 use serde_json::Value;
 

@@ -39,7 +39,7 @@ fn created_file_equals_numpys() {
         assert_eq!(map.order() == Order::Fortran, fortran);
         assert_eq!(map.view(), Array2::<f64>::zeros((2, 3)));
         map.view_mut().assign(&content);
-        map.flush().unwrap();
+        map.sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), fs::read(native_order_file(folder.path(), name)).unwrap());
     }
 }
@@ -77,7 +77,7 @@ fn shared_changes_reach_the_file_and_private_ones_do_not() {
     // SAFETY: as above.
     let mut shared = unsafe { NpyMmapMut::<i32, Ix1>::open(file.path()).unwrap() };
     shared.view_mut()[1] = 20;
-    shared.flush().unwrap();
+    shared.sync().unwrap();
     assert_eq!(read_npy::<_, Array1<i32>>(file.path()).unwrap(), arr1(&[1, 20, 3]));
 }
 
@@ -191,7 +191,7 @@ fn map_created_in_place_replaces_old_content() {
     // SAFETY: the file belongs to this test.
     let mut map = unsafe { in_place.create_map::<u16, _>(file.path(), 3).unwrap() };
     map.view_mut()[2] = 5;
-    map.flush().unwrap();
+    map.sync().unwrap();
     assert_eq!(read_npy::<_, Array1<u16>>(file.path()).unwrap(), arr1(&[0, 0, 5]));
 }
 
@@ -255,13 +255,13 @@ fn refresh_maps_appended_rows() {
     let path = folder.path().join("log.npy");
     let mut writer = NpyWriter::create(&path, &[4]).unwrap();
     writer.push(&arr1(&[1u64, 2, 3, 4])).unwrap();
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     // SAFETY: rows are appended, and nothing else changes.
     let mut file = unsafe { NpyFile::open(&path).unwrap().with_map().unwrap() };
     for row in 1..3000 {
         writer.push(&arr1(&[row, row + 1, row + 2, row + 3])).unwrap();
     }
-    writer.checkpoint().unwrap();
+    writer.commit().unwrap();
     assert_eq!(file.slice::<u64, _>(s![.., 2]).unwrap(), arr1(&[3]));
     assert!(file.refresh().unwrap());
     let column: Array1<u64> = file.slice::<u64, _>(s![.., 2]).unwrap();

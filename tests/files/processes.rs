@@ -41,14 +41,14 @@ fn child_process_entry() {
                 ndarray_io::NpyMmapMut::<u32, Ix2>::open_slab(path, number * 100..(number + 1) * 100).unwrap()
             };
             slab.view_mut().fill(number as u32 + 1);
-            slab.flush_range(0..50).unwrap();
-            slab.flush().unwrap();
+            slab.sync_range(0..50).unwrap();
+            slab.sync().unwrap();
         }
         "append" => {
             let mut writer = NpyWriter::<u64, _>::append(path).unwrap();
             for step in 0.. {
                 writer.push(&Array2::from_elem((3, 1000), step)).unwrap();
-                writer.checkpoint().unwrap();
+                writer.commit().unwrap();
                 print_step(step as usize);
             }
         }
@@ -64,7 +64,7 @@ fn child_process_entry() {
                 NpyWriter::<u64, _>::new(AbortingFile { file, calls_left: number }, &[1000]).unwrap();
             for step in 0..4 {
                 writer.push(&Array1::from_elem(1000, step)).unwrap();
-                writer.checkpoint().unwrap();
+                writer.commit().unwrap();
             }
             writer.finish().unwrap();
         }
@@ -74,7 +74,7 @@ fn child_process_entry() {
             assert!(error.is_io(), "{error}");
             let mut writer = NpyWriter::<u64, _>::append(path).unwrap();
             let error = loop {
-                let pushed = writer.push(&Array2::ones((number, 1000))).and_then(|()| writer.checkpoint());
+                let pushed = writer.push(&Array2::ones((number, 1000))).and_then(|()| writer.commit());
                 match pushed {
                     Ok(()) => print_step((writer.len() / 1000) as usize),
                     Err(error) => break error,
@@ -218,8 +218,8 @@ fn slab_maps_equal_slices_of_array() {
         // SAFETY: as above.
         let mut map = unsafe { NpyMmapMut::<u16, Ix2>::open_slab(&path, 2..5).unwrap() };
         map.view_mut().fill(9);
-        map.flush_range(1..3).unwrap();
-        assert!(map.flush_range(1..4).unwrap_err().is_usage());
+        map.sync_range(1..3).unwrap();
+        assert!(map.sync_range(1..4).unwrap_err().is_usage());
         drop(map);
         let mut expected = array.clone();
         expected.slice_mut(part).fill(9);
@@ -255,7 +255,7 @@ fn killed_appender_leaves_whole_rows() {
     for lines in (0..24).map(|number| number % 8) {
         kill_after_lines(spawn_child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
-        // Appending discards rows after the last checkpoint and continues.
+        // Appending discards rows after the last commit and continues.
         WriteOptions::new().uncommitted(Uncommitted::Discard).append::<u64>(&path).unwrap().finish().unwrap();
         assert_eq!(check_rows(&path, now), now);
         rows = now;
@@ -263,7 +263,7 @@ fn killed_appender_leaves_whole_rows() {
 }
 
 #[test]
-fn writer_aborted_at_any_write_leaves_a_checkpoint() {
+fn writer_aborted_at_any_write_leaves_a_commit() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut lengths = std::collections::BTreeSet::new();
     for calls in 1..24 {

@@ -453,7 +453,7 @@ fn mapped_ra_file_is_written_and_read() {
     // SAFETY: the file belongs to this test, here and below.
     let mut map = unsafe { NpyMmapMut::<f32, Ix2>::open(&path).unwrap() };
     map.view_mut()[[3, 4]] = 1.5;
-    map.flush().unwrap();
+    map.sync().unwrap();
     drop(map);
     assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 2400);
     // SAFETY: as above.

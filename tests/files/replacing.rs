@@ -95,7 +95,7 @@ fn writer_locks_the_file_it_is_given() {
     let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
     let mut one = NpyWriter::<u64, _>::new(open(), &[]).unwrap();
     one.extend([1, 2]).unwrap();
-    one.checkpoint().unwrap();
+    one.commit().unwrap();
     let is_refused = |what: &str| {
         let tries: [Option<Error>; 5] = [
             NpyWriter::<u64, _>::new(open(), &[]).err(),
@@ -117,7 +117,7 @@ fn writer_locks_the_file_it_is_given() {
     drop(buffered);
     // A path is locked once, and until the end: not only until the first of two locks is given up.
     let mut own = NpyWriter::<u64, _>::create(&path, &[]).unwrap();
-    own.checkpoint().unwrap();
+    own.commit().unwrap();
     is_refused("a path");
     own.roll_back().unwrap();
     let mut new = NpyWriter::<u64, _>::new(open(), &[]).unwrap();

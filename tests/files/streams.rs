@@ -144,7 +144,7 @@ const WRITES: &[(&str, Operation)] = &[
         let mut writer = NpyWriter::new(file, &[30])?;
         for row in array().rows() {
             writer.push(&row)?;
-            writer.checkpoint()?;
+            writer.commit()?;
         }
         writer.finish().map(|_| String::new())
     }),

@@ -54,7 +54,7 @@ fn files_written_in_pieces_equal_numpys() {
             let (head, tail) = array.view().split_at(axis, split);
             let mut writer = options.writer::<A, _>(Cursor::new(Vec::new()), &row).unwrap();
             writer.push(&head).unwrap();
-            writer.checkpoint().unwrap();
+            writer.commit().unwrap();
             tail.axis_iter(axis).for_each(|row| writer.push(&row).unwrap());
             let grown = writer.finish().unwrap().into_inner();
             assert_eq!(
@@ -372,7 +372,7 @@ fn second_appender_is_refused() {
     // A reader is not blocked, and sees the committed rows.
     first.extend([2, 3]).unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1]));
-    first.checkpoint().unwrap();
+    first.commit().unwrap();
     assert_eq!(read_npy::<_, Array1<u8>>(file.path()).unwrap(), arr1(&[1, 2, 3]));
     first.extend([4]).unwrap();
     first.finish().unwrap();
@@ -423,9 +423,9 @@ impl Seek for FailingWriter {
     }
 }
 
-/// After any failed write, the file reads as the rows of some checkpoint.
+/// After any failed write, the file reads as the rows of some commit.
 #[test]
-fn failed_write_leaves_a_checkpoint() {
+fn failed_write_leaves_a_commit() {
     let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
     let mut outcomes = std::collections::BTreeSet::new();
     for calls in 1..20 {
@@ -434,7 +434,7 @@ fn failed_write_leaves_a_checkpoint() {
             let mut writer = NpyWriter::new(target, &[500])?;
             for row in rows.rows() {
                 writer.push(&row)?;
-                writer.checkpoint()?;
+                writer.commit()?;
             }
             writer.finish().map(drop)
         };
@@ -451,7 +451,7 @@ fn failed_write_leaves_a_checkpoint() {
         NpyWriter::new(FailingWriter { inner: Cursor::new(Vec::new()), writes_left: 1 }, &[]).unwrap();
     assert!(failing.push(&Array1::<f64>::zeros(200_000)).is_err());
     assert!(failing.extend([1.0]).unwrap_err().is_usage());
-    assert!(failing.checkpoint().unwrap_err().is_usage());
+    assert!(failing.commit().unwrap_err().is_usage());
 }
 
 /// A record whose header, as NumPy writes it, has the first digit of the length in the last byte of a sector.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
 use ndarray_io::bytes::InMemory;
-use ndarray_io::dtype::{Kind, RecordBuilder, RecordError, Scalar};
+use ndarray_io::dtype::{Kind, RecordBuilder, Scalar};
 use ndarray_io::header::Order;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
@@ -20,8 +20,6 @@ fn record_fields_equal_numpys() {
     {
         let expected = read_npy::<_, ArrayD<A>>(expected).unwrap();
         let field: ArrayD<A> = records.field(path).unwrap().into_array().unwrap();
-        assert_eq!(field, expected);
-        let field = records.field_cow::<A, IxDyn>(path).unwrap();
         assert_eq!(field, expected);
         // The records are aligned, but `pos` is big-endian, and the records in `tail` have a size of five
         // bytes.
@@ -192,7 +190,10 @@ fn file_preview_equals_array_display() {
         let array = ndarray::Array::from_iter(0..len as i32).into_shape_with_order(shape).unwrap();
         for order in [Order::C, Order::Fortran] {
             WriteOptions::new().order(order).write_npy(&path, &array).unwrap();
-            let shown = ndarray_io::NpyFile::open(&path).unwrap().preview().unwrap();
+            let mut shown = Vec::new();
+            let file = ndarray_io::NpyFile::open(&path).unwrap();
+            file.display_to(&DisplayOptions::new(), &mut shown).unwrap();
+            let shown = String::from_utf8(shown).unwrap();
             assert_eq!(shown, read_npy::<_, DynArray>(&path).unwrap().to_string(), "{shape:?} {order:?}");
         }
     }
@@ -254,7 +255,7 @@ fn misaligned_field_is_copied_not_viewed() {
         error.message().starts_with("misaligned: expected a multiple of") && error.field() == Some("x"),
         "{error}"
     );
-    assert_eq!(records.field_cow::<u32, Ix1>("x").unwrap(), arr1(&[1, 2]));
+    assert_eq!(records.field("x").unwrap().into_array::<u32, Ix1>().unwrap(), arr1(&[1, 2]));
     assert_eq!(records.field_view::<u8, Ix1>("id").unwrap(), arr1(&[7, 8]));
     let error = records.field_view::<bool, Ix1>("ok").unwrap_err();
     assert!(
@@ -331,13 +332,16 @@ fn built_record_layouts_equal_numpys() {
     assert_eq!(packed.build().unwrap().item_size(), 10);
     assert_eq!(titled.unwrap().to_string(), "[(('The title', 'a'), '<f4'), ('b', '|u1')]");
 
-    let fails = |builder: RecordBuilder| builder.build().unwrap_err();
+    let fails = |builder: RecordBuilder| builder.build().unwrap_err().to_string();
     let one = || RecordBuilder::new().titled("a", "t", dtype("<f4"));
-    assert_eq!(fails(one().field("t", dtype("u1"))), RecordError::NameTwice("t".into()));
-    assert_eq!(fails(one().titled("b", "b", dtype("u1"))), RecordError::NameTwice("b".into()));
-    assert_eq!(fails(one().field("", dtype("u1"))), RecordError::NoName);
-    assert_eq!(fails(one().field_at(3, "b", dtype("u1"))), RecordError::Overlap { at: 3, end: 4 });
-    assert_eq!(fails(one().size(1 << 31)), RecordError::TooLarge);
+    assert_eq!(fails(one().field("t", dtype("u1"))), "two fields have the name or title 't'");
+    assert_eq!(fails(one().titled("b", "b", dtype("u1"))), "two fields have the name or title 'b'");
+    assert_eq!(fails(one().field("", dtype("u1"))), "a field has no name");
+    assert_eq!(
+        fails(one().field_at(3, "b", dtype("u1"))),
+        "expected an offset or size of at least 4, where the fields end, found 3"
+    );
+    assert_eq!(fails(one().size(1 << 31)), "a record of 2³¹ bytes or more is too large");
 }
 
 /// The bytes are those of a NumPy structured array with the same columns.

@@ -251,7 +251,6 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("parts/select.rs", "axes.len()", "axes"),
     ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
     ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
-    ("dynamic/show.rs", "ndim()", "axes"),
     ("transfer/gather.rs", "block.ndim()", "axes"),
     ("blocks/display.rs", "dims.len()", "axes"),
     ("blocks/display.rs", "('\\n', within)", "axes"),

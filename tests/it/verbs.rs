@@ -297,11 +297,15 @@ fn order_of_ra_reverses_axes() {
     let array = ndarray::arr2(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let mut file = Vec::new();
     WriteOptions::new().order(Order::C).write_ra_to(&mut file, &array).unwrap();
-    let ra::Parsed::Done(found, _) = ra::parse(&file).unwrap() else { panic!("it is complete") };
+    let ndarray_io::header::Parsed::Done(found, _) = ra::parse(&file).unwrap() else {
+        panic!("it is complete")
+    };
     assert_eq!((found.header.shape(), found.header.order()), (&[3, 2][..], Order::Fortran));
     file.clear();
     WriteOptions::new().order(Order::Fortran).write_ra_to(&mut file, &array).unwrap();
-    let ra::Parsed::Done(found, _) = ra::parse(&file).unwrap() else { panic!("it is complete") };
+    let ndarray_io::header::Parsed::Done(found, _) = ra::parse(&file).unwrap() else {
+        panic!("it is complete")
+    };
     assert_eq!(found.header.shape(), [2, 3]);
 }
 

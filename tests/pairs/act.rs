@@ -208,7 +208,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         "create" => {
             let mut writer = NpyWriter::create(path, &[2])?;
             writer.push(&row)?;
-            writer.checkpoint()?;
+            writer.commit()?;
             writer.push(&row)?;
             writer.finish()?;
         }
@@ -221,8 +221,8 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             for _ in 0..7 {
                 // The length grows from one digit to two.
                 writer.push(&row)?;
-                writer.checkpoint()?;
-                mark_checkpoint();
+                writer.commit()?;
+                mark_commit();
             }
             writer.finish()?;
         }
@@ -230,16 +230,16 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             let mut writer = WriteOptions::new().sync(true).append(path)?;
             for _ in 0..7 {
                 writer.extend([LongNameRecord { number }])?;
-                writer.checkpoint()?;
-                mark_checkpoint();
+                writer.commit()?;
+                mark_commit();
             }
             writer.finish()?;
         }
         "create synced" => {
             let mut writer = WriteOptions::new().sync(true).create(path, &[2])?;
             writer.push(&row)?;
-            writer.checkpoint()?;
-            mark_checkpoint();
+            writer.commit()?;
+            mark_commit();
             writer.push(&row)?;
             writer.finish()?;
         }
@@ -274,13 +274,13 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         "map mut" => unsafe {
             let mut map = NpyMmapMut::<u64, Ix2>::open(path)?;
             map.view_mut()[[0, 0]] = number;
-            map.flush()?;
+            map.sync()?;
         },
         // SAFETY: as above.
         "slab" => unsafe {
             let mut map = NpyMmapMut::<u64, Ix2>::open_slab(path, 1..2)?;
             map.view_mut()[[0, number as usize % 2]] = number;
-            map.flush()?;
+            map.sync()?;
         },
         "zeros" => {
             let options = WriteOptions::new().preallocate(true);
@@ -346,7 +346,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             for _ in 0..2 {
                 writer.push(&arr2(&[[number, 1], [number, 2]]))?;
                 writer.commit()?;
-                mark_checkpoint();
+                mark_commit();
             }
             writer.finish()?;
         }
@@ -388,10 +388,10 @@ pub(crate) fn mark_boundary() {
 }
 
 pub(crate) const MARK_ARGUMENT: i64 = 0x4E44_4152;
-/// The number of the call after which the rows counted by a checkpoint must survive.
+/// The number of the call after which the rows counted by a commit must survive.
 pub(crate) const CHECKPOINT_ARGUMENT: i64 = MARK_ARGUMENT + 1;
 
-fn mark_checkpoint() {
+fn mark_commit() {
     // SAFETY: as for `mark_boundary`.
     unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT_ARGUMENT) };
 }

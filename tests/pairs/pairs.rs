@@ -45,7 +45,7 @@ pub(crate) fn allowed_states(first: &str, second: &str, path: &Path) -> AllowedS
             }
         }
     }
-    // Rows of a writer in place become visible one by one, at its checkpoints.
+    // Rows of a writer in place become visible one by one, at its commits.
     for (of, other) in [(0, second), (1, first)] {
         if GROWING_OPERATIONS.contains(&other) && READ_OPERATIONS.contains(&both[of].0) {
             let number = if of == 0 { 101u64 } else { 100 };

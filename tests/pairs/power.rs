@@ -1,6 +1,6 @@
 //! Simulates power loss: the writes of a process are recorded, and at each moment those that are not yet
 //! synced are lost in part, in each way that a disk may lose them. The result must be the old array, the new
-//! one, or that of a checkpoint.
+//! one, or that of a commit.
 //!
 //! A write consists of sectors of 512 bytes, each of which may be lost separately; so may a file's length and
 //! the names in a folder. Syncing a file protects earlier writes to it; syncing a folder protects its names.
@@ -35,8 +35,8 @@ enum Event {
     },
     SyncFile(u64),
     SyncFolder,
-    /// A checkpoint has returned: the rows that it counts must survive.
-    Checkpoint,
+    /// A commit has returned: the rows that it counts must survive.
+    Commit,
 }
 
 /// Records the events of a process between its two marks.
@@ -69,7 +69,7 @@ fn record_events(what: &str, path: &Path) -> Vec<Event> {
         let (result, arguments) =
             (after.rax as i64, [before.rdi, before.rsi, before.rdx, before.r10, before.r8]);
         match before.orig_rax as i64 {
-            libc::SYS_getpgid if arguments[0] == CHECKPOINT_ARGUMENT as u64 => events.push(Event::Checkpoint),
+            libc::SYS_getpgid if arguments[0] == CHECKPOINT_ARGUMENT as u64 => events.push(Event::Commit),
             _ if result < 0 => {}
             libc::SYS_write | libc::SYS_pwrite64 => {
                 let (file, is_folder) = number(arguments[0]).unwrap();
@@ -166,7 +166,7 @@ fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
             Event::Name { file, name } => {
                 pieces.push((Piece::Name { file: *file, name: name.clone() }, !named))
             }
-            Event::SyncFile(_) | Event::SyncFolder | Event::Checkpoint => {}
+            Event::SyncFile(_) | Event::SyncFolder | Event::Commit => {}
         }
     }
     pieces
@@ -250,7 +250,7 @@ pub(crate) fn check_losses(what: &str, folder: &Path) -> usize {
     for end in 0..=events.len() {
         let pieces = pieces(&events[..end]);
         let count = pieces.iter().filter(|(_, may_be_lost)| *may_be_lost).count();
-        if end > 0 && matches!(events[end - 1], Event::Checkpoint) || end == events.len() {
+        if end > 0 && matches!(events[end - 1], Event::Commit) || end == events.len() {
             assert!(
                 end < events.len() || count == 0,
                 "{what}: {count} pieces could be lost after it has returned"

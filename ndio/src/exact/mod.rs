@@ -184,7 +184,8 @@ fn describe_archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault
         };
         let show = || -> Result<Value, Fault> {
             let mut array = describe_array(&archive.read::<DynArray>(index)?)?;
-            let npy::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)? else {
+            let ndarray_io::header::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)?
+            else {
                 unreachable!("the array has been read")
             };
             array["version"] = json!([version.numbers().0, version.numbers().1]);

@@ -158,7 +158,7 @@ pub(crate) fn parse_dtype(text: &str) -> Result<DType, Failure> {
     file.extend((header.len() as u32 + 1).to_le_bytes());
     file.extend(header.bytes().chain([b'\n']));
     match npy::parse(&file) {
-        Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
+        Ok(ndarray_io::header::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
         _ => {
             // Those of Python and Rust that are not NumPy's.
             let other = match text {

@@ -102,7 +102,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
 }
 
 impl<A> NpyWriter<A, File> {
-    /// Removes the rows written since the last checkpoint and returns the file.
+    /// Removes the rows written since the last commit and returns the file.
     ///
     /// Use it after an error, such as a full disk, has stopped the writer.
     ///
@@ -110,7 +110,7 @@ impl<A> NpyWriter<A, File> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array was created with a fixed shape.
-    /// - [`Changed`](crate::error::ErrorKind::Changed) if a checkpoint has found that another process changed the file.
+    /// - [`Changed`](crate::error::ErrorKind::Changed) if a commit has found that another process changed the file.
     pub fn roll_back(self) -> Result<File> {
         self.row_writer.roll_back()
     }
@@ -119,11 +119,11 @@ impl<A> NpyWriter<A, File> {
 impl RowWriter<File> {
     fn roll_back(mut self) -> Result<File> {
         let ArrayLength::Growing { start, head, .. } = self.length else {
-            let reason = "an array of fixed shape has no checkpoints".into();
+            let reason = "an array of fixed shape has no commits".into();
             return Err(self.at_path(Fault::BadOption { reason }.into()));
         };
         if self.has_external_change {
-            let reason = "the file has changed since its last checkpoint".into();
+            let reason = "the file has changed since its last commit".into();
             return Err(self.at_path(Fault::ArrayChanged { reason }.into()));
         }
         self.buffer.clear();
@@ -163,7 +163,7 @@ impl RowWriter<File> {
                 change::sync_folder_of(path, options)?;
             }
             if options.get_uncommitted() == Uncommitted::Recover {
-                writer.checkpoint()?; // so that a later error does not lose the recovered rows
+                writer.commit()?; // so that a later error does not lose the recovered rows
             }
             Ok(writer)
         };

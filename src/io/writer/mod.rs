@@ -57,11 +57,11 @@ use crate::transfer::{self, Items};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Rows are part of the array once [`NpyWriter::checkpoint`] or [`NpyWriter::finish`] has been called. The
+/// Rows are part of the array once [`NpyWriter::commit`] or [`NpyWriter::finish`] has been called. The
 /// data is written first, and then the header that counts it, in a single write. So concurrent readers, and
 /// readers after a crash, see either the old length or the new one. If a writer is dropped, the rows since
-/// the last checkpoint remain in the file after the array, where [`Uncommitted::Recover`](crate::options::Uncommitted::Recover) finds them.
-#[must_use = "nothing is complete before `checkpoint` or `finish`"]
+/// the last commit remain in the file after the array, where [`Uncommitted::Recover`](crate::options::Uncommitted::Recover) finds them.
+#[must_use = "nothing is complete before `commit` or `finish`"]
 pub struct NpyWriter<A, W = File> {
     pub(crate) row_writer: RowWriter<W>,
     /// How elements are written; `None` if their type is known only at run time.
@@ -116,7 +116,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// Appends one or several rows.
     ///
     /// `rows` has either the shape of one row, or an additional axis along which the array grows. Rows are
-    /// buffered; call [`checkpoint`](NpyWriter::checkpoint) to make them visible to readers.
+    /// buffered; call [`commit`](NpyWriter::commit) to make them visible to readers.
     ///
     /// # Errors
     ///
@@ -270,8 +270,8 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error.
     /// - [`Io`](crate::error::ErrorKind::Io) if writing or syncing fails.
     /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
-    pub fn checkpoint(&mut self) -> Result<()> {
-        self.row_writer.checkpoint()
+    pub fn commit(&mut self) -> Result<()> {
+        self.row_writer.commit()
     }
 
     /// Completes the array and returns the writer, positioned directly after it.

@@ -266,7 +266,7 @@ impl<W: Write> RowWriter<W> {
         }
     }
 
-    pub(super) fn checkpoint(&mut self) -> Result<()> {
+    pub(super) fn commit(&mut self) -> Result<()> {
         self.commit_rows().map_err(|error| self.at_path(error))
     }
 
@@ -327,7 +327,7 @@ impl<W: Write> RowWriter<W> {
                 self.elements.checked_next_multiple_of(row).unwrap_or(self.elements)
             }
         };
-        self.checkpoint()?; // counts the complete rows even if an error follows
+        self.commit()?; // counts the complete rows even if an error follows
         if self.elements != wanted {
             return Err(self.at_path(Fault::WrongCount { found: self.elements, wanted }.into()));
         }

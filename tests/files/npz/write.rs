@@ -182,9 +182,9 @@ fn stored_members_are_aligned_and_mapped() {
     let mut npz = unsafe { NpzMmapMut::open(&path).unwrap() };
     npz.view_mut::<f64, Ix2>("large").unwrap().fill(3.5);
     npz.view_mut::<u8, ndarray::Ix0>("scalar").unwrap().fill(9);
-    npz.flush().unwrap();
+    npz.sync().unwrap();
     npz.view_mut::<u8, ndarray::Ix0>("scalar").unwrap().fill(10);
-    npz.flush().unwrap();
+    npz.sync().unwrap();
     drop(npz);
     let npz = NpzFile::open(&path).unwrap();
     npz.verify().unwrap();

@@ -1,14 +1,18 @@
 //! What is nested deeply: dtypes that the program makes, and objects.
 
 use ndarray::{Array0, Array1, ArrayD};
-use ndarray_io::dtype::{RecordBuilder, RecordError, Subarray};
+use ndarray_io::dtype::{RecordBuilder, Subarray};
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::object::Object;
 use ndarray_io::{DType, DynArray, ReadNpyExt, WriteNpyExt};
 
-fn nested_record_dtype(depth: usize) -> Result<DType, RecordError> {
+fn nested_record_dtype(depth: usize) -> ndarray_io::Result<DType> {
     let byte: DType = "|u1".parse().expect("a type code");
     (0..depth).try_fold(byte, |dtype, _| RecordBuilder::new().field("a", dtype).build())
+}
+
+fn is_too_deep(error: &ndarray_io::Error) -> bool {
+    error.is_limit() && error.to_string().contains("deeper than the limit of 32")
 }
 
 /// The number of levels is that of headers, which `numpy.lib.format` reads without a limit.
@@ -21,12 +25,10 @@ fn records_nested_deeper_than_32_are_refused() {
     assert_eq!(DynArray::read_npy(&file[..]).unwrap().dtype(), &deepest);
     assert_eq!(deepest.to_string().parse::<DType>().unwrap(), deepest);
     for depth in [33, 5_000] {
-        assert_eq!(nested_record_dtype(depth), Err(RecordError::TooDeep));
+        assert!(is_too_deep(&nested_record_dtype(depth).unwrap_err()));
     }
     let header = format!("{}'|u1'{}", "[('a', ".repeat(33), ")]".repeat(33));
     assert!(header.parse::<DType>().is_err());
-    let error = ndarray_io::Error::from(RecordError::TooDeep);
-    assert!(error.to_string().contains("deeper than the limit of 32"), "{error}");
 }
 
 /// In NumPy 2.4, `numpy.dtype((numpy.dtype(('<f4', (2,))), (3,)))` is spelled so in the header of a record.
@@ -45,7 +47,7 @@ fn nested_subarrays_are_kept_up_to_the_depth_limit() {
         dtype = Subarray::new(dtype, one()).unwrap().into();
     }
     assert_eq!(Subarray::new(dtype.clone(), one()), None);
-    assert_eq!(RecordBuilder::new().field("a", dtype).build(), Err(RecordError::TooDeep));
+    assert!(is_too_deep(&RecordBuilder::new().field("a", dtype).build().unwrap_err()));
     // Each of 32 nested records may be the base of a subarray.
     let repeated = (0..32).fold("|u1".parse().unwrap(), |dtype, _| {
         let record = RecordBuilder::new().field("a", dtype).build().unwrap();

@@ -170,7 +170,7 @@ fn maps_of_all_sizes_equal_their_files() {
         // SAFETY: as above.
         let mut map = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
         map.view_mut().iter_mut().for_each(|item| *item += 1);
-        map.flush().unwrap();
+        map.sync().unwrap();
         assert_eq!((map.extent(), map.data_offset()), (Extent::Whole, 128));
         drop(map);
         assert_eq!(ndarray_io::read_npy::<_, Array1<u64>>(&path).unwrap(), array + 1);
