@@ -205,24 +205,6 @@ macro_rules! shared_accessors {
             Ok(())
         }
 
-        /// Asks the operating system to start loading a range of the slowest-varying axis.
-        ///
-        /// The range is relative to the mapped part. This is a hint, and has an effect only on Unix.
-        ///
-        /// # Errors
-        ///
-        /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
-        ///   it ends before it starts.
-        /// - [`Io`](crate::error::ErrorKind::Io) if the system call fails.
-        pub fn will_need(&self, range: Range<usize>) -> Result<()> {
-            let (start, len) = self.mapped.byte_offset_and_len(range)?;
-            #[cfg(unix)]
-            self.map.advise_range(memmap2::Advice::WillNeed, start, len)?;
-            #[cfg(not(unix))]
-            let _ = (start, len);
-            Ok(())
-        }
-
         /// Returns whether bytes followed the array when the file was opened, such as rows being appended.
         ///
         /// A map of a part of the file does not know what follows the array.

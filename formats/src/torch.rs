@@ -269,7 +269,7 @@ impl Torch {
         let storage = self.storage(tensor)?;
         let offset = (tensor.storage_offset * tensor.dtype.item_size()) as u64;
         let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
-        Ok(NpyFile::from_elements(Storage(storage), offset, header)?.with_member(name))
+        Ok(ndarray_io::ReadOptions::new().open_elements(Storage(storage), offset, header)?.with_member(name))
     }
 
     /// Reads a tensor, of any strides, in C order or in Fortran order if it is contiguous only so.

@@ -38,6 +38,7 @@ fn two_axes(shape: &[usize]) -> ndarray_io::Result<(usize, usize)> {
     }
 }
 
+#[cfg(any(feature = "nalgebra-0_35", feature = "faer-0_24", feature = "arrow-60", feature = "sprs-0_11"))]
 fn axes_mismatch(found: &[usize], wanted: &str) -> ndarray_io::Error {
     let found = ndarray_io::header::Shape::from(found);
     let text = format!("expected an array of {wanted}, found shape {found}");

@@ -379,7 +379,7 @@ impl<'a, T> Blocks<'a, T> {
         let usual = || match (block_ranges.boxes_left(), self.source.hints()) {
             (0 | 1, _) => 1,
             // Blocks that are one request each: as many as the source is best asked for at a time.
-            (_, hints) if hints.block().is_none_or(|block| self.block_bytes <= block) => {
+            (_, hints) if hints.block_bytes().is_none_or(|block| self.block_bytes <= block) => {
                 hints.threads(|| own.get_threads())
             }
             _ => own.get_threads(),

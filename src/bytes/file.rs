@@ -63,7 +63,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
         let mut scratch = Vec::new();
         let mut missing = Vec::new();
         let mut before = 0;
-        for group in coalesce::groups(parts, hints.gap, hints.span()) {
+        for group in coalesce::groups(parts, hints.gap, hints.span_bytes()) {
             let first_part = before;
             before += group.len();
             if !coalesce::read_group(group, &mut scratch, &|into, at| Ok(try_read_cached(file, into, at)))? {

@@ -56,21 +56,21 @@ impl ReadHints {
     /// The largest number of concurrent reads.
     const MAX_CONCURRENCY: usize = 256;
 
-    pub(crate) fn block(&self) -> Option<usize> {
+    pub(crate) fn block_bytes(&self) -> Option<usize> {
         self.block.map(|bytes| bytes.clamp(4 << 10, 1 << 30))
     }
 
-    pub(crate) fn boundary(&self) -> Option<u64> {
+    pub(crate) fn boundary_bytes(&self) -> Option<u64> {
         self.boundary.map(|bytes| bytes.max(512))
     }
 
-    pub(crate) fn concurrency(&self) -> (usize, usize) {
+    pub(crate) fn thread_range(&self) -> (usize, usize) {
         let (min, max) = self.concurrency;
         let min = min.clamp(1, Self::MAX_CONCURRENCY);
         (min, max.clamp(min, Self::MAX_CONCURRENCY))
     }
 
-    pub(crate) fn span(&self) -> u64 {
+    pub(crate) fn span_bytes(&self) -> u64 {
         self.span.min(1 << 30)
     }
 
@@ -79,7 +79,7 @@ impl ReadHints {
     /// `wanted` is called only if its result matters: finding the number of processors, which is done once, takes as
     /// long as reading a small array.
     pub(crate) fn threads(&self, wanted: impl FnOnce() -> usize) -> usize {
-        match self.concurrency() {
+        match self.thread_range() {
             (min, max) if min == max => max,
             (min, max) => wanted().clamp(min, max),
         }
@@ -87,7 +87,7 @@ impl ReadHints {
 
     /// Returns whether calls mostly wait, so that more of them than there are processors are best.
     pub(crate) fn is_remote(&self) -> bool {
-        self.concurrency().0 > 1
+        self.thread_range().0 > 1
     }
 }
 
@@ -104,10 +104,10 @@ mod tests {
             span: u64::MAX,
             ..Default::default()
         };
-        assert_eq!((least.block(), least.boundary()), (Some(4 << 10), Some(512)));
-        assert_eq!((least.concurrency(), least.span()), ((1, 1), 1 << 30));
+        assert_eq!((least.block_bytes(), least.boundary_bytes()), (Some(4 << 10), Some(512)));
+        assert_eq!((least.thread_range(), least.span_bytes()), ((1, 1), 1 << 30));
         let most = ReadHints { block: Some(usize::MAX), concurrency: (usize::MAX, 3), ..Default::default() };
-        assert_eq!((most.block(), most.concurrency()), (Some(1 << 30), (256, 256)));
+        assert_eq!((most.block_bytes(), most.thread_range()), (Some(1 << 30), (256, 256)));
         assert_eq!(most.threads(|| unreachable!()), 256);
         assert_eq!(ReadHints { concurrency: (2, 5), ..Default::default() }.threads(|| 9), 5);
     }

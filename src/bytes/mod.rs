@@ -127,7 +127,7 @@ pub trait ReadAt: Debug + Send + Sync {
     /// Any.
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
         let hints = self.hints();
-        coalesce::read_parts(parts, hints.gap, hints.span(), |into, offset| {
+        coalesce::read_parts(parts, hints.gap, hints.span_bytes(), |into, offset| {
             Ok(Some(fill_at(self, into, offset)?))
         })
     }

@@ -59,7 +59,7 @@ impl Region<'_> {
         while filled < max_len {
             let at = from + filled as u64;
             let rest = max_len - filled;
-            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible_count, hints.span());
+            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible_count, hints.span_bytes());
             if coalesced > 1 {
                 let wanted = (coalesced * run) as usize;
                 scratch.resize((range.end - range.start) as usize, 0);
@@ -87,7 +87,7 @@ impl Region<'_> {
         if let Some(extent) = extent.filter(|_| !hints.is_remote()) {
             return self.fill_from_extent(runs, extent, into, from);
         }
-        let max_batch_bytes = hints.block().unwrap_or(16 << 20);
+        let max_batch_bytes = hints.block_bytes().unwrap_or(16 << 20);
         let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
         let (mut rest, mut at, mut filled) = (into, from, 0);
         while !rest.is_empty() {

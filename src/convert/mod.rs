@@ -303,7 +303,7 @@ where
 /// # let path = folder.path().join("a.npy");
 /// ndarray_io::write_npy(&path, &arr1(&[1i16, 2, 3]))?;
 /// let old = FileReplacement::open(&path)?; // locked from here on
-/// let array = NpyFile::new(old.file().try_clone()?)?;
+/// let array = ndarray_io::ReadOptions::new().open_file(old.file().try_clone()?)?;
 /// array.check_end()?;
 /// let conversion = Conversion::new().dtype("<f8".parse()?, Casting::Safe);
 /// old.replace_with(|new| convert_file_into(&array, new, conversion))?;

@@ -644,7 +644,7 @@ impl From<io::Error> for Error {
 ///
 /// - `UnexpectedEof`: a truncated file
 /// - `OutOfMemory`: a failed allocation
-/// - `NotFound`: a missing archive member
+/// - `NotFound`: a missing archive member or field
 /// - `AlreadyExists`: an existing file
 /// - `WouldBlock`: a locked file, or bytes that have not been loaded
 /// - `InvalidInput`: an [invalid call](Error::is_usage)

@@ -19,7 +19,6 @@ use crate::error::Result;
 /// // SAFETY: nothing changes the file while it is mapped.
 /// let map = unsafe { NpyMmap::<f64, Ix1>::open(&path)? };
 /// map.advise(MapAdvice::Random)?;
-/// map.will_need(1..3)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

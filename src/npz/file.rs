@@ -59,15 +59,6 @@ impl NpzFile {
         ReadOptions::new().open_npz(path)
     }
 
-    /// Opens an archive from an open file.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    pub fn new(file: File) -> Result<Self> {
-        ReadOptions::new().open_npz_file(file)
-    }
-
     /// Opens an archive in a [source](ReadAt) of bytes, and reads its directory.
     ///
     /// # Errors
@@ -316,7 +307,7 @@ impl NpzFile {
         open().map_err(|error| self.at_path(error))
     }
 
-    /// Opens a member that has no header of NPY as the array of these elements: see [`NpyFile::from_elements`].
+    /// Opens a member that has no header of NPY as the array of these elements: see [`ReadOptions::open_elements`].
     ///
     /// # Errors
     ///
@@ -736,11 +727,11 @@ impl ReadOptions {
         Ok(NpzFile { path: Some(path.to_owned()), ..opened })
     }
 
-    /// Opens an archive in an open file. See [`NpzFile::new`].
+    /// Opens an archive in an open file. See [`open_npz`](Self::open_npz).
     ///
     /// # Errors
     ///
-    /// Those of [`NpzFile::new`].
+    /// Those of [`open_npz`](Self::open_npz).
     pub fn open_npz_file(&self, file: File) -> Result<NpzFile> {
         NpzFile::of(Arc::new(LocalFile(file)), self)
     }

@@ -101,15 +101,6 @@ impl NpyFile {
         ReadOptions::new().open(path)
     }
 
-    /// Reads the header at the start of an open file, regardless of the file's position: [`ReadOptions::open_file`] without options.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ReadOptions::open_file`].
-    pub fn new(file: File) -> Result<Self> {
-        ReadOptions::new().open_file(file)
-    }
-
     /// Reads the header at the start of a [source](ReadAt) of bytes: [`ReadOptions::open_source`] without options.
     ///
     /// # Errors
@@ -542,35 +533,6 @@ impl NpyFile {
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 
-    /// Opens the array of these elements in a [source](ReadAt) of bytes, which has no header of NPY: the array in a file of another format.
-    ///
-    /// The elements are at `offset`, as the header describes them. All that works for files works, but not [`refresh`](NpyFile::refresh): parts, blocks, memory of the caller.
-    ///
-    /// # Errors
-    ///
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if they end beyond any file.
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
-    ///
-    /// That elements are missing is an error when they are read, or of [`check_complete`](NpyFile::check_complete).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{arr1, s};
-    /// use ndarray_io::bytes::InMemory;
-    /// use ndarray_io::header::{Header, Order};
-    /// use ndarray_io::NpyFile;
-    ///
-    /// let picture = b"P5 2 2 255\n\x01\x02\x03\x04";
-    /// let header = Header::new("|u1".parse()?, Order::C, [2, 2].into())?;
-    /// let file = NpyFile::from_elements(InMemory(picture.to_vec()), 11, header)?;
-    /// assert_eq!(file.slice::<u8, _>(s![.., 1])?, arr1(&[2, 4]));
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    pub fn from_elements<S: ReadAt + 'static>(source: S, offset: u64, header: Header) -> Result<Self> {
-        ReadOptions::new().open_elements(source, offset, header)
-    }
-
     /// Opens the array of these elements, at the beginning of bytes.
     pub(crate) fn of_elements(bytes: SharedRegion, header: Header, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
@@ -640,12 +602,32 @@ impl ReadOptions {
         NpyFile::open_region(SharedRegion::of(Arc::new(source)), Expected::Any, self)
     }
 
-    /// Opens the array of these elements in a [source](ReadAt) of bytes. See [`NpyFile::from_elements`].
+    /// Opens the array of these elements in a [source](ReadAt) of bytes, which has no header of NPY: the array in a file of another format.
+    ///
+    /// The elements are at `offset`, as the header describes them. All that works for files works, but not [`refresh`](NpyFile::refresh): parts, blocks, memory of the caller.
     ///
     /// # Errors
     ///
-    /// Those of [`NpyFile::from_elements`], and [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for
-    /// an error about what follows the array.
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) if they end beyond any file.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for an error about what follows the array.
+    ///
+    /// That elements are missing is an error when they are read, or of [`check_complete`](NpyFile::check_complete).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, s};
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::header::{Header, Order};
+    /// use ndarray_io::ReadOptions;
+    ///
+    /// let picture = b"P5 2 2 255\n\x01\x02\x03\x04";
+    /// let header = Header::new("|u1".parse()?, Order::C, [2, 2].into())?;
+    /// let file = ReadOptions::new().open_elements(InMemory(picture.to_vec()), 11, header)?;
+    /// assert_eq!(file.slice::<u8, _>(s![.., 1])?, arr1(&[2, 4]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
     pub fn open_elements<S: ReadAt + 'static>(
         &self,
         source: S,

@@ -104,7 +104,7 @@ impl PositionedItems<'_> {
         let threads = Effort::each(self.header.len(), cost).threads_on(&hints, || options.get_threads());
         let block = match self.source.is_listed_and_local() && self.source.bytes().is_none() {
             true => self.source.round_to_runs(16 << 20),
-            false => hints.block().map_or(BLOCK_LEN, |block| block.max(BLOCK_LEN)) / 4,
+            false => hints.block_bytes().map_or(BLOCK_LEN, |block| block.max(BLOCK_LEN)) / 4,
         };
         (threads, (block / item).max(1))
     }
@@ -150,7 +150,7 @@ pub(super) fn for_each_block(
     let (_, bytes) = header.len_and_bytes_in_memory()?;
     // A source of which many reads at once are best divides such a read itself.
     let hints = source.positioned().map(|positioned| positioned.hints()).filter(ReadHints::is_remote);
-    let at_once = hints.and_then(|hints| hints.block()?.checked_mul(hints.concurrency().0));
+    let at_once = hints.and_then(|hints| hints.block_bytes()?.checked_mul(hints.thread_range().0));
     let per_block = (at_once.unwrap_or(0).max(BLOCK_LEN) / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;

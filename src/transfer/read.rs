@@ -242,7 +242,7 @@ fn load_all(
     };
     let (_, bytes) = part.memory();
     let hints = positioned.hints();
-    let block = hints.block();
+    let block = hints.block_bytes();
     // Memory that has to be cleared is cleared in the cache.
     let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
     let max_len = match block {
@@ -255,7 +255,7 @@ fn load_all(
         None => usize::MAX,
     };
     let is_small = bytes <= BLOCK_LEN && positioned.is_contiguous();
-    if is_small && !hints.is_remote() && hints.boundary().is_none() {
+    if is_small && !hints.is_remote() && hints.boundary_bytes().is_none() {
         // Deciding how to divide it would take as long as reading it.
         load_parts(positioned, header, vec![part], max_len, reporter, 1)?;
         source.advance(bytes as u64);

@@ -315,7 +315,7 @@ impl<'a> Positioned<'a> {
 
     /// Returns the distance to the first boundary at which reads should end, and that between boundaries.
     pub(super) fn boundaries(&self) -> Option<(usize, usize)> {
-        let step = self.hints().boundary()?;
+        let step = self.hints().boundary_bytes()?;
         let first = match self.runs {
             Some((runs, position)) if position >= runs.byte_len() => return None,
             Some((runs, position)) => runs.offset_at(position).0,

@@ -10,7 +10,6 @@ use std::time::Duration;
 use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::error::ErrorKind;
-#[cfg(feature = "npz")]
 use ndarray_io::header::Order;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy};

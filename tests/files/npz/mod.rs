@@ -116,7 +116,7 @@ fn routes(case: &Case) -> Vec<Result<Box<dyn MemberReader>>> {
         NpzReader::new(bytes()).map(StreamingReader).map(boxed),
         NpzReader::new(File::open(&case.path).unwrap()).map(boxed),
         NpzFile::open(&case.path).map(boxed),
-        NpzFile::new(File::open(&case.path).unwrap()).map(boxed),
+        ReadOptions::new().open_npz_file(File::open(&case.path).unwrap()).map(boxed),
     ]
 }
 

@@ -7,7 +7,7 @@ mod write;
 use std::io::{self, Seek, Write};
 use std::rc::Rc;
 
-use ndarray_io::NpyFile;
+use ndarray_io::ReadOptions;
 
 use super::npy::parse_dtype;
 use super::{CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array};
@@ -50,7 +50,7 @@ impl FileFormat for Csv {
         made.rewind()?;
         let (name, selection) = (input.name().to_owned(), arguments.selection.clone());
         Ok(single_array(PendingArray::new(None, move || {
-            let file = NpyFile::new(made)?.with_path(&name);
+            let file = ReadOptions::new().open_file(made)?.with_path(&name);
             selection.part_of(Source::npy(file, &name))
         })))
     }
