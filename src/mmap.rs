@@ -257,7 +257,7 @@ impl<A, D: Dimension> NpyMmap<A, D> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
@@ -314,12 +314,11 @@ impl<A, D: Dimension> NpyMmap<A, D> {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path refers to something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file, or the range ends before it starts.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis,
-    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if it ends before it starts, or if the array has no axes.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, or the array has no axes.
     ///
     /// # Safety
     ///

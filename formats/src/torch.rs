@@ -387,9 +387,10 @@ impl Finder<'_> {
                 match self.tensor(name.clone(), &args) {
                     Ok(tensor) => self.tensors.push(tensor),
                     Err(error) => match error.kind() {
-                        ErrorKind::Unsupported => self
-                            .others
-                            .push((name, shortened(error.message().trim_start_matches(UNSUPPORTED)))),
+                        ErrorKind::Unsupported => self.others.push((
+                            name,
+                            shortened(error.message().strip_prefix(UNSUPPORTED).unwrap_or_default()),
+                        )),
                         _ => return Err(error.at_member(&name)),
                     },
                 }
@@ -617,9 +618,7 @@ fn dtype_of(name: &str, order: ByteOrder) -> Result<DType> {
         _ => None,
     };
     let order = if order == ByteOrder::Big { "big-endian " } else { "" };
-    dtype.ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, format!("unsupported dtype {order}{name} of PyTorch"))
-    })
+    dtype.ok_or_else(|| unsupported(format!("dtype {order}{name} of PyTorch")))
 }
 
 fn key_text(key: ObjectRef<'_>) -> String {

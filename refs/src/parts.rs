@@ -62,7 +62,8 @@ impl ReferencedPart {
         let came = fill_at(&**source, wanted, at).map_err(|error| self.name_error(error))?;
         if came < wanted.len() {
             // It was complete when it was opened.
-            let reason = format!("the file ends {} bytes before its array", wanted.len() - came);
+            let reason =
+                format!("concurrent change: the file ends {} bytes before its array", wanted.len() - came);
             return Err(self.name_error(Error::new(ErrorKind::Changed, reason)));
         }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
@@ -188,7 +189,11 @@ pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result
     if part.header.dtype() == dtype {
         return Ok(());
     }
-    let text = format!("expected elements of {dtype}, found {}", part.header.dtype());
+    let text = format!(
+        "expected elements of {:.200}, found {:.200}",
+        dtype.to_string(),
+        part.header.dtype().to_string()
+    );
     Err(part.name_error(Error::new(ErrorKind::DTypeMismatch, text)))
 }
 

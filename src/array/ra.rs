@@ -73,8 +73,7 @@ pub trait WriteRaExt: WriteArray {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
-    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
     ///   represent the elements.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).

@@ -38,8 +38,7 @@ pub trait WriteNpyExt: WriteArray {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
-    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
     /// - [`Malformed`](crate::error::ErrorKind::Malformed) or [`Limit`](crate::error::ErrorKind::Limit) if a text or

@@ -9,7 +9,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 use super::block_ranges::BlockRanges;
 use super::piece_buffer::PieceBuffer;
 use crate::elements::ReadableElement;
-use crate::error::{Error, Fault, LimitKind, Result, WantedShape};
+use crate::error::{Error, ErrorKind, Fault, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::parts::{Axes, NpyFile};
@@ -375,7 +375,7 @@ impl<A: ReadableElement, D: Dimension> Iterator for Chunks<'_, A, D> {
 
 /// Returns whether an error is of some of the pieces that were read together, rather than of reading.
 pub(super) fn is_piece_error(error: &Error) -> bool {
-    error.is_format() || matches!(error.fault(), Fault::Limit { .. } | Fault::OutOfMemory { .. })
+    error.is_format() || matches!(error.kind(), ErrorKind::Limit | ErrorKind::OutOfMemory)
 }
 
 /// Returns the axis that varies slowest.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The layout of arrays that form one along an axis.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl FirstNotLoaded {
     /// Keeps an error that says what has to be loaded, and returns any other.
     pub(crate) fn defer<T>(&mut self, done: Result<T>) -> Result<Option<T>> {
         match done {
-            Err(error) if matches!(error.fault(), Fault::NotLoaded { .. }) => {
+            Err(error) if error.kind() == ErrorKind::NotLoaded => {
                 self.0.get_or_insert(error);
                 Ok(None)
             }

@@ -263,8 +263,7 @@ pub(crate) enum Fault {
         /// A description of what needs a regular file.
         reason: String,
     },
-    /// The options or arguments are invalid, contradict each other, or do not apply to this call: as writing to a file that was opened for
-    /// reading only, or over an input.
+    /// The options or arguments are invalid, contradict each other, or do not apply to this call: as writing over an input.
     BadOption {
         /// A description of the fault.
         reason: String,

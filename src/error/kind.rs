@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An I/O operation failed: see [`as_io`](crate::Error::as_io).
+    /// An I/O operation failed: see [`as_io`](crate::Error::as_io). What has made the error itself may have no error of the system.
     Io,
     /// A source of bytes did not do what it is for: a reader was shorter than the caller had said, or reported more bytes than it was asked
     /// for; a server ignored the range of a request.
@@ -77,8 +77,8 @@ pub enum ErrorKind {
     /// The call is not possible now: the array has already been read, has not been written completely, or an earlier error has left it
     /// incomplete.
     OutOfTurn,
-    /// The options or arguments are invalid, contradict each other, or do not apply to this call: as writing to a file that was opened for
-    /// reading only, over an input, or to a path that names a folder.
+    /// The options or arguments are invalid, contradict each other, or do not apply to this call: as writing
+    /// over an input, or to a path that names a folder.
     BadOption,
     /// The progress callback cancelled the operation.
     Cancelled,

@@ -108,7 +108,8 @@ struct ErrorData {
 impl Error {
     /// Creates an error, for what is built on this library: sources of bytes, stores, and formats of others.
     ///
-    /// The text says what was found and what was expected, without the place, which [`at_path`](Self::at_path) and its siblings add.
+    /// The text says what was found and what was expected, without the place, which [`at_path`](Self::at_path) and its siblings add. Errors of
+    /// the system are those of [`std::io`], which `?` converts; bytes that have to be loaded are [`not_loaded`](Self::not_loaded).
     ///
     /// ```
     /// use ndarray_io::Error;
@@ -161,7 +162,8 @@ impl Error {
         }
     }
 
-    /// Returns the ranges of the source that have to be loaded, if this is [`NotLoaded`](ErrorKind::NotLoaded).
+    /// Returns the ranges of the source that have to be loaded, if this is [`NotLoaded`](ErrorKind::NotLoaded). Without ranges, to repeat the
+    /// read leads nowhere.
     ///
     /// Sources return this error where someone else does the I/O: the read fails, the caller fetches the bytes, and repeats it. Iterators
     /// are begun again.
@@ -336,10 +338,10 @@ impl Error {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_client_fault(&self) -> bool {
-        matches!(
-            self.kind(),
-            ErrorKind::OutOfBounds | ErrorKind::NoSuchName | ErrorKind::AmbiguousName | ErrorKind::Encrypted
-        )
+        use ErrorKind::{AmbiguousName, Encrypted, NoSuchName, OutOfBounds};
+        // A name that is taken already is the fault of who writes the archive.
+        matches!(self.kind(), OutOfBounds | NoSuchName | AmbiguousName | Encrypted)
+            && !matches!(self.fault(), Fault::NameTaken { .. })
     }
 
     /// Returns whether a limit was exceeded. [`help`](Error::help) names the limit if it can be raised.
@@ -668,6 +670,7 @@ impl From<Error> for io::Error {
         };
         let kind = match (error.kind(), error.as_io()) {
             (_, Some(inner)) => inner.kind(),
+            (ErrorKind::Io, _) => io::ErrorKind::Other,
             (ErrorKind::Truncated, _) => io::ErrorKind::UnexpectedEof,
             (ErrorKind::OutOfMemory, _) => io::ErrorKind::OutOfMemory,
             (ErrorKind::AlreadyExists, _) => io::ErrorKind::AlreadyExists,

@@ -30,7 +30,7 @@ impl NpyFile {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for writing, or the elements are not
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are not
     ///   stored as they are in a regular file.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the elements do not fit into the address space.
     ///
@@ -130,8 +130,7 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
-    ///   is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist or an index is out of bounds.
     /// - [`Malformed`](crate::error::ErrorKind::Malformed) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]

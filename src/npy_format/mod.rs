@@ -129,9 +129,8 @@ pub struct NpyHeader {
 /// # Errors
 ///
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
-///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Malformed`](crate::error::ErrorKind::Malformed),
-///   [`Unsupported`](crate::error::ErrorKind::Unsupported) (a version or a dtype), or
-///   [`Malformed`](crate::error::ErrorKind::Malformed).
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Malformed`](crate::error::ErrorKind::Malformed) or
+///   [`Unsupported`](crate::error::ErrorKind::Unsupported) (a version or a dtype).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the limits.
 ///
 /// # Examples

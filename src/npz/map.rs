@@ -59,7 +59,7 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is that of something else.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
     ///
     /// # Safety
     ///

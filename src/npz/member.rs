@@ -12,7 +12,7 @@ use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::dynamic::fill;
-use crate::error::{Fault, FilePart, Result};
+use crate::error::{Error, Fault, FilePart, Result};
 use crate::header::Header;
 use crate::io::change::{create_unnamed_file, temporary_folder};
 use crate::io::{self, Expected, NpyReader, ReadArray};
@@ -657,7 +657,7 @@ fn read_verified_unbuffered(
             Ok(()) => blocks.check_unread_blocks(options.get_threads()),
             Err(_) => Ok(()),
         };
-        let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.fault(), Fault::Cancelled));
+        let is_cancelled = output.as_ref().is_err_and(Error::is_cancelled);
         if !blocks.has_mismatch() || is_cancelled {
             return checked.and(output);
         }

@@ -30,6 +30,7 @@ use crate::zip::Member;
 /// that is killed before it has written the new one leaves a file that is not an archive.
 ///
 /// The methods only record the changes; [`NpzUpdate::finish`] applies them. A change that fails leaves the others as they are.
+/// Without `finish`, nothing happens.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -270,14 +271,14 @@ impl<'a> NpzUpdate<'a> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not a regular file, or refers to an
     ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if it has been called before.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if it has been called before, even if it failed: the lock is released then.
     pub fn finish(&mut self) -> Result<()> {
         let Self { path, file, archive, options, changes, added, added_names: _ } = self;
-        options.check_at_path(Verb::UpdateNpz, path)?;
         let Some(old) = file.take() else {
-            let reason = "the update has been finished".into();
+            let reason = "`finish` has been called before: open the archive again".into();
             return Err(Error::from(Fault::OutOfTurn { reason }).at_path(path));
         };
+        options.check_at_path(Verb::UpdateNpz, path)?;
         let write = |old: &File, mut file: &File| {
             // Keep any bytes that another program has put before the archive.
             let mut before = old;

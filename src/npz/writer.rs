@@ -105,8 +105,7 @@ impl<W: Write> NpzWriter<W> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
     ///   or contains a NUL, if the options contradict the call.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
-    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -160,8 +159,7 @@ impl<W: Write> NpzWriter<W> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
     ///   or contains a NUL, if the options contradict the call.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
-    ///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
     ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -524,8 +522,7 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two arrays have the same name.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
 ///   longer than 65,535 bytes or contains a NUL.
-/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
-///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
 ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot represent
 ///   the elements.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.

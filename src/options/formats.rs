@@ -90,7 +90,7 @@ pub enum Trailing {
 #[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Uncommitted {
-    /// Fails with [`ErrorKind::Uncommitted`](crate::error::ErrorKind::Uncommitted), which contains the number. This is the default.
+    /// Fails with [`ErrorKind::Uncommitted`](crate::error::ErrorKind::Uncommitted), whose text says how many. This is the default.
     #[default]
     Refuse,
     /// Adds the complete rows to the array and removes an incomplete row; adds the parts to the stack. It is an error if one of these does not

@@ -121,8 +121,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
-    ///   is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the axis does not exist or an index is out of bounds.
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
     ///

@@ -264,7 +264,7 @@ impl NpyFileMut {
             name_error: &name_error,
             gap_lock,
         };
-        // Only a file can be locked.
+        // What is locked is a file.
         self.payload().file().map_or(Ok(()), |place| move_all(&tile_move, place, 1, &mut |_| Ok(())))
     }
 }

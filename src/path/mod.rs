@@ -65,8 +65,7 @@ where
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible),
-///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
 ///   [`BadOption`](crate::error::ErrorKind::BadOption) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or

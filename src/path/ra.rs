@@ -50,8 +50,7 @@ where
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) or
-///   [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
+/// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the format or the options cannot
 ///   represent the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
 ///   with the call.

@@ -199,9 +199,8 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
-///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`Malformed`](crate::error::ErrorKind::Malformed) for
-///   an unknown element type, an element that is too large, or a data size that contradicts the shape; or
-///   [`Malformed`](crate::error::ErrorKind::Malformed).
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`Malformed`](crate::error::ErrorKind::Malformed), as for
+///   an unknown element type, an element that is too large, or a data size that contradicts the shape.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
 pub fn parse(bytes: &[u8]) -> Result<Parsed<RaHeader>> {
     let mut magic = *MAGIC;

@@ -10,7 +10,7 @@ use super::parallel::for_each_parallel;
 use super::{Source, pipeline};
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, BlockPosition, Crc, Unpacker};
-use crate::error::{Error, Fault, FilePart, Result};
+use crate::error::{Error, ErrorKind, Fault, FilePart, Result};
 use crate::limits;
 
 /// The content of a member with a block index.
@@ -345,12 +345,12 @@ impl ReadAt for PackedBlocks<'_> {
         let mut all = Vec::new();
         for range in ranges {
             let Err(error) = self.archive.check(&Runs::of_range(range)) else { continue };
-            match error.fault() {
-                Fault::NotLoaded { missing } => all.extend_from_slice(missing),
+            match error.kind() {
+                ErrorKind::NotLoaded => all.extend_from_slice(error.missing_ranges()),
                 _ => return Err(error),
             }
         }
-        if all.is_empty() { Ok(()) } else { Err(Fault::NotLoaded { missing: all }.into()) }
+        if all.is_empty() { Ok(()) } else { Err(Error::not_loaded(all)) }
     }
 
     /// As those of the archive, but a block is decompressed as a whole.

@@ -138,6 +138,7 @@ impl<T: Send + 'static> AsyncFile<T> {
             let (work, source) = (Arc::clone(&work), Arc::clone(&known));
             match run_decoding(move || work(&open(&remote, source, &options)?)).await {
                 Err(error) => match error.kind() {
+                    ErrorKind::NotLoaded if error.missing_ranges().is_empty() => break,
                     ErrorKind::NotLoaded if !known.read_exceeds_limit() => {
                         let (bytes, missing) = (self.bytes.clone(), error.missing_ranges().to_vec());
                         let loaded = on_runtime(async move { bytes.load(missing).await }).await;

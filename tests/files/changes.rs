@@ -595,6 +595,11 @@ mod archives {
         assert!(is_locked(&write_npz(&path, &[("x", &c)]).unwrap_err()));
         first.finish().unwrap();
         assert_eq!(first.finish().unwrap_err().kind(), ErrorKind::OutOfTurn);
+        // One that fails gives the lock back.
+        let mut refused = NpzUpdate::open(&path).unwrap();
+        refused = refused.with_options(&WriteOptions::new().in_place(true));
+        assert_eq!(refused.finish().unwrap_err().kind(), ErrorKind::BadOption);
+        assert_eq!(refused.finish().unwrap_err().kind(), ErrorKind::OutOfTurn);
         NpzUpdate::open(&path).unwrap().add("c", &c).unwrap().finish().unwrap();
         assert_eq!(NpzFile::open(&path).unwrap().names().unwrap(), ["a", "b", "c"]);
     }

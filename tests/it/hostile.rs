@@ -315,4 +315,7 @@ fn errors_keep_help_path_and_io_kind() {
     let error = ndarray_io::read_npy::<_, ArrayD<f32>>("no/such/file").unwrap_err();
     assert!(error.is_io() && error.path().is_some());
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::NotFound);
+    // One of a source, which has no error of the system.
+    let own = ndarray_io::Error::new(ndarray_io::error::ErrorKind::Io, "the connection was lost");
+    assert_eq!(std::io::Error::from(own).kind(), std::io::ErrorKind::Other);
 }

@@ -172,7 +172,10 @@ fn unsupported_stream_divisions_are_refused() {
         "an array of shape (3, 2) has no axis 2"
     );
     assert!(reader.chunks::<f64, Ix2>(0, 0).err().unwrap().is_usage());
-    assert_eq!(reader.rows::<f64, Ix1>().err().unwrap().kind(), ErrorKind::ShapeMismatch);
+    assert_eq!(
+        reader.rows::<f64, Ix1>().err().unwrap().message(),
+        "expected an array of 1 axis, found shape (3, 2)"
+    );
     // Another type can be tried after the wrong one.
     assert!(reader.rows::<i32, Ix2>().err().unwrap().is_mismatch());
     assert!(reader.blocks::<ArrayD<i32>>().unwrap().next().unwrap().unwrap_err().is_mismatch());

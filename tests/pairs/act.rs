@@ -389,11 +389,11 @@ pub(crate) fn mark_boundary() {
 
 pub(crate) const MARK_ARGUMENT: i64 = 0x4E44_4152;
 /// The number of the call after which the rows counted by a commit must survive.
-pub(crate) const CHECKPOINT_ARGUMENT: i64 = MARK_ARGUMENT + 1;
+pub(crate) const COMMIT_ARGUMENT: i64 = MARK_ARGUMENT + 1;
 
 fn mark_commit() {
     // SAFETY: as for `mark_boundary`.
-    unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT_ARGUMENT) };
+    unsafe { libc::syscall(libc::SYS_getpgid, COMMIT_ARGUMENT) };
 }
 
 /// Runs one operation in the child and prints its result.

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::act::{CHECKPOINT_ARGUMENT, MARK_ARGUMENT, operation_path, prepare_file};
+use crate::act::{COMMIT_ARGUMENT, MARK_ARGUMENT, operation_path, prepare_file};
 use crate::faults::{committed_contents, states_after_interruption};
 use crate::random::Random;
 use crate::stop::{StoppedChild, registers, run_to_next_stop};
@@ -69,7 +69,7 @@ fn record_events(what: &str, path: &Path) -> Vec<Event> {
         let (result, arguments) =
             (after.rax as i64, [before.rdi, before.rsi, before.rdx, before.r10, before.r8]);
         match before.orig_rax as i64 {
-            libc::SYS_getpgid if arguments[0] == CHECKPOINT_ARGUMENT as u64 => events.push(Event::Commit),
+            libc::SYS_getpgid if arguments[0] == COMMIT_ARGUMENT as u64 => events.push(Event::Commit),
             _ if result < 0 => {}
             libc::SYS_write | libc::SYS_pwrite64 => {
                 let (file, is_folder) = number(arguments[0]).unwrap();

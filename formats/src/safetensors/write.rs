@@ -23,8 +23,9 @@ use super::{malformed, safetensors_dtype};
 /// # Errors
 ///
 /// - [`NotConvertible`](ErrorKind::NotConvertible) if the format does not have a dtype.
-/// - [`AmbiguousName`](ErrorKind::AmbiguousName) if two arrays have the same name, or one is named `__metadata__`.
-/// - [`Malformed`](ErrorKind::Malformed) or [`Malformed`](ErrorKind::Malformed) if the header or the file would be larger than programs can read.
+/// - [`AmbiguousName`](ErrorKind::AmbiguousName) if two arrays have the same name; [`BadOption`](ErrorKind::BadOption) if one is named
+///   `__metadata__`.
+/// - [`Malformed`](ErrorKind::Malformed) if the header or the file would be larger than programs can read.
 /// - [`Io`](ErrorKind::Io) if writing fails.
 /// - A [conflict](Error::is_conflict) if the existing file is locked or cannot be replaced.
 pub fn write_safetensors<P: AsRef<Path>>(path: P, tensors: &[(&str, &dyn WriteArray)]) -> Result<()> {

@@ -18,8 +18,10 @@ pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
     let is_integer =
         array.dtype().as_scalar().is_some_and(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint));
     if !is_integer {
-        let error =
-            Error::new(ErrorKind::DTypeMismatch, format!("expected integers, found {}", array.dtype()));
+        let error = Error::new(
+            ErrorKind::DTypeMismatch,
+            format!("expected integers, found {:.200}", array.dtype().to_string()),
+        );
         return Err(error.at_member(name));
     }
     // Larger numbers of 64 bits without a sign are an error of the cast.

@@ -182,10 +182,8 @@ impl Pickle {
     /// - [`ErrorKind::BadOption`](crate::error::ErrorKind::BadOption) if another protocol is set, if the
     ///   object requires a later protocol, or if it contains something that only the program that wrote it
     ///   can load: a persistent id, an extension code or a buffer.
-    /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if the object contains a
-    ///   dtype that NumPy does not have.
-    /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if more than 65,536 objects
-    ///   that contain themselves are nested.
+    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the object contains a dtype that NumPy does not have, or more than
+    ///   65,536 objects that contain themselves are nested.
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
         Pickler::new(options)?.pickle_object(object.as_ref())
     }

@@ -16,12 +16,8 @@ use crate::options::{ReadOptions, WriteOptions};
 ///
 /// # Errors
 ///
-/// A [mismatch](crate::Error::is_mismatch), such as:
-///
-/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the elements are not records, or a field has another type.
-/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the file lacks a field of the struct.
-/// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch): the file has a field that the struct lacks, and the options do not ignore
-///   extra fields.
+/// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the elements are not records, a field has another type, the file lacks a field of
+/// the struct, or the struct one of the file, and the options do not ignore extra fields.
 pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
     let record = match (found, options.raw_record_byte_order()) {

@@ -48,8 +48,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if `A` is an array type and the file's inner axes are different, in number or length.
     /// - [`CannotChange`](crate::error::ErrorKind::CannotChange) if the header has no space for a greater length.
     /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if an interrupted append has left uncommitted rows.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array contains Python objects,
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if it has no axes, or if the path is not that of a regular file.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the array has no axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it contains Python objects, or the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         WriteOptions::new().append(path)
     }
