@@ -266,9 +266,8 @@ fn dtype_or_type_name(kind: u32, order: ByteOrder) -> std::result::Result<DType,
     }
 }
 
-fn malformed(reason: impl Into<String>, position: u64) -> Error {
-    let reason = reason.into();
-    Error::new(ErrorKind::Malformed, format!("malformed header at byte {position}: {reason}"))
+fn malformed(reason: impl std::fmt::Display, position: u64) -> Error {
+    crate::malformed_header(reason, Some(position))
 }
 
 /// The bytes of a header, in order.

@@ -36,3 +36,11 @@ pub use tensors::{Tensor, Tensors};
 fn too_large(what: &str) -> ndarray_io::Error {
     ndarray_io::Error::new(ndarray_io::error::ErrorKind::Malformed, format!("{what} is too large"))
 }
+
+/// Returns the error for a malformed header, with the position in the file if there is one.
+#[cfg(any(feature = "safetensors", feature = "gguf"))]
+fn malformed_header(reason: impl std::fmt::Display, position: Option<u64>) -> ndarray_io::Error {
+    let place = position.map_or_else(String::new, |position| format!(" at byte {position}"));
+    let text = format!("malformed header{place}: {reason}");
+    ndarray_io::Error::new(ndarray_io::error::ErrorKind::Malformed, text)
+}

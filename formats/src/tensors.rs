@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 use ndarray_io::bytes::ReadAt;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Header;
 use ndarray_io::{Error, NpyFile, ReadArray, ReadOptions, Result, ViewElement};
 
@@ -62,7 +61,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// - [`Malformed`](ErrorKind::Malformed) if the bytes end before the elements do.
+    /// - [`Malformed`](ndarray_io::error::ErrorKind::Malformed) if the bytes end before the elements do.
     /// - Those of [`Header::view`].
     pub fn view<'a, A: ViewElement, D: Dimension>(&self, file: &'a [u8]) -> Result<ArrayView<'a, A, D>> {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -80,7 +79,7 @@ impl Tensor {
     fn truncated_error(&self, size: u64) -> Error {
         let end = self.offset.saturating_add(self.header.payload_len().unwrap_or(u64::MAX));
         let reason = format!("the elements end at byte {end} of a file of {size} bytes");
-        Error::new(ErrorKind::Malformed, format!("malformed header: {reason}"))
+        crate::malformed_header(reason, None)
     }
 
     /// Fails if the file ends before the elements do.
@@ -114,7 +113,7 @@ impl Tensors {
         for (index, tensor) in tensors.iter().enumerate() {
             if by_name.insert(tensor.name.clone(), index).is_some() {
                 let reason = format!("two tensors are named {:?}", tensor.name);
-                return Err(Error::new(ErrorKind::Malformed, format!("malformed header: {reason}")));
+                return Err(crate::malformed_header(reason, None));
             }
         }
         Ok(Self { tensors, by_name, options: options.clone() })
@@ -144,7 +143,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// [`NoSuchName`](ErrorKind::NoSuchName) if there is none.
+    /// [`NoSuchName`](ndarray_io::error::ErrorKind::NoSuchName) if there is none.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
         match self.by_name.get(name) {
             Some(index) => Ok(&self.tensors[*index]),
@@ -156,7 +155,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
+    /// - [`NoSuchName`](ndarray_io::error::ErrorKind::NoSuchName) if there is none of the name.
     /// - Those of [`ReadOptions::open_elements`].
     pub fn open(&self, name: &str) -> Result<NpyFile> {
         self.get(name)?.open_with(&self.options)
@@ -166,7 +165,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchName`](ErrorKind::NoSuchName) if there is none of the name.
+    /// - [`NoSuchName`](ndarray_io::error::ErrorKind::NoSuchName) if there is none of the name.
     /// - Those of [`NpyFile::read`](ndarray_io::NpyFile::read).
     pub fn read<T: ReadArray>(&self, name: &str) -> Result<T> {
         self.open(name)?.read()

@@ -62,8 +62,7 @@ impl ReferencedPart {
         let came = fill_at(&**source, wanted, at).map_err(|error| self.name_error(error))?;
         if came < wanted.len() {
             // It was complete when it was opened.
-            let reason =
-                format!("concurrent change: the file ends {} bytes before its array", wanted.len() - came);
+            let reason = format!("the file ends {} bytes before its array", wanted.len() - came);
             return Err(self.name_error(Error::new(ErrorKind::Changed, reason)));
         }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))

@@ -60,7 +60,7 @@ pub enum ErrorKind {
     AmbiguousName,
     /// A member of an archive is encrypted, and the password is missing or wrong.
     Encrypted,
-    /// There is no such index, end of a slice, or axis; or there are fewer members or parts.
+    /// An index, the end of a slice, or an axis is not within the array; or there are fewer members or parts.
     OutOfBounds,
 
     /// The file to be created already exists.
@@ -102,14 +102,14 @@ impl ErrorKind {
             Self::NeedsCopy => "the elements cannot be used where they are",
             Self::NotConvertible => "a value cannot be converted",
             Self::Limit => "a limit was exceeded",
-            Self::NoSuchName => "there is no such name",
+            Self::NoSuchName => "no member or field has the name",
             Self::AmbiguousName => "several members have the name",
             Self::Encrypted => "encrypted",
             Self::OutOfBounds => "out of bounds",
             Self::AlreadyExists => "the file already exists",
             Self::CannotChange => "the file cannot be changed in this way",
             Self::Locked => "locked by another writer",
-            Self::Changed => "concurrent change",
+            Self::Changed => "an array or a file has changed",
             Self::Uncommitted => "there is more than the header counts",
             Self::OutOfTurn => "the call is not possible now",
             Self::BadOption => "the options or arguments are invalid",

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{CopyReason, ElementFault, Fault, FileKind, FilePart, FileSection, LimitKind, WantedShape};
+use super::{
+    CopyReason, ElementFault, ErrorKind, Fault, FileKind, FilePart, FileSection, LimitKind, WantedShape,
+};
 use crate::dtype::{DType, Field, Record};
 use crate::shape::Shape;
 
@@ -65,7 +67,9 @@ impl fmt::Display for Fault {
             Self::TextTooLong { length, width } => write!(f, "text of length {length} exceeds the width of {width}"),
             Self::WrongCount { found, wanted } => write!(f, "expected {}, found {found}", Count(*wanted, "element")),
             Self::NotLoaded { missing } => fmt_not_loaded(f, missing),
-            Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
+            Self::ArrayChanged { reason } | Self::Other { kind: ErrorKind::Changed, text: reason } => {
+                write!(f, "concurrent change: {reason}")
+            }
             Self::OutOfBounds { index, length, axis: Some(axis) } => {
                 write!(f, "index {index} is out of bounds for axis {axis} of length {length}")
             }

@@ -128,6 +128,10 @@ fn sample_errors() -> Vec<Error> {
         Fault::BadSource { reason: "the source returned 20 bytes instead of 10".into() },
         Fault::BadOption { reason: "the range ends before it starts".into() },
         Fault::Other {
+            kind: ErrorKind::Changed,
+            text: "the object in the store is not the expected version".into(),
+        },
+        Fault::Other {
             kind: ErrorKind::Malformed,
             text: "malformed sparse matrix: indptr descends from 4 to 3".into(),
         },

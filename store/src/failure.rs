@@ -43,7 +43,7 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
 }
 
 pub(crate) fn changed() -> Error {
-    Error::new(ErrorKind::Changed, "concurrent change: the object in the store is not the expected version")
+    Error::new(ErrorKind::Changed, "the object in the store is not the expected version")
 }
 
 pub(crate) fn io(kind: io::ErrorKind, text: &str) -> Error {

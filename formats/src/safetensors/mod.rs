@@ -35,7 +35,6 @@ pub use read::SafeTensors;
 pub use write::{write_safetensors, write_safetensors_to};
 
 use ndarray_io::dtype::{Kind, Narrow, Scalar};
-use ndarray_io::error::ErrorKind;
 use ndarray_io::{ByteOrder, DType, Error, Result};
 use safetensors::Dtype;
 
@@ -80,10 +79,4 @@ fn safetensors_dtype(dtype: &DType) -> Result<Dtype> {
         let reason = "it has bools, integers, floats and `complex64` only";
         Error::not_representable("safetensors", dtype, reason)
     })
-}
-
-fn malformed(reason: impl ToString, offset: Option<u64>) -> Error {
-    let (place, reason) =
-        (offset.map_or_else(String::new, |offset| format!(" at byte {offset}")), reason.to_string());
-    Error::new(ErrorKind::Malformed, format!("malformed header{place}: {reason}"))
 }

@@ -12,7 +12,8 @@ use ndarray_io::{Error, ReadArray, ReadOptions, Result};
 use safetensors::tensor::Metadata;
 use serde::Deserialize;
 
-use super::{dtype_of, malformed};
+use super::dtype_of;
+use crate::malformed_header as malformed;
 use crate::tensors::{Tensor, Tensors};
 
 /// The largest header that programs of safetensors read.

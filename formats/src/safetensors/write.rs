@@ -13,7 +13,8 @@ use safetensors::tensor::{Metadata, TensorInfo};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::read::MAX_HEADER;
-use super::{malformed, safetensors_dtype};
+use super::safetensors_dtype;
+use crate::malformed_header as malformed;
 
 /// Writes arrays to a file, which replaces one of the same name in one step.
 ///
