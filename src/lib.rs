@@ -201,6 +201,7 @@ pub mod npy {
     //!
     //! [`parse`] and [`format()`] do no I/O: they are for programs that read and write the bytes themselves.
 
+    pub use crate::array::Rows;
     #[cfg(all(fuzzing, feature = "py_literal"))]
     #[doc(hidden)]
     pub use crate::npy_format::compare_header_paths;

@@ -82,7 +82,7 @@ impl Output {
         }
         let old = match self.old.take() {
             Some(old) => old,
-            None => FileReplacement::open(&self.path)?,
+            None => WriteOptions::new().begin_replacement(&self.path)?,
         };
         let file = self.old.insert(old).file().try_clone().map_err(|error| at(input, error.into()))?;
         Input::of_output(file, input)

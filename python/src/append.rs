@@ -44,7 +44,7 @@ impl Appender {
     /// Appends one or several rows.
     fn push(&self, py: Python<'_>, rows: ArrayArgument<'_>) -> PyResult<()> {
         let lent = rows.lent()?;
-        self.with_writer(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
+        self.with_writer(py, lent.bytes, |writer| Some(writer.as_mut()?.push(&lent.view)))
     }
 
     /// Makes the rows that were appended so far part of the array.

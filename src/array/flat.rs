@@ -139,7 +139,7 @@ impl<'a, T> FlatView<'a, T> {
         self.order
     }
 
-    fn array(&self) -> ArrayViewD<'a, T> {
+    pub(crate) fn array(&self) -> ArrayViewD<'a, T> {
         let shape = IxDyn(&self.shape).set_f(self.order == Order::Fortran);
         ArrayViewD::from_shape(shape, self.items).expect("the number of elements has been checked") // by `check_element_count`
     }

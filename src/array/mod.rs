@@ -11,6 +11,7 @@ mod into;
 mod opaque;
 mod ra;
 mod read;
+mod rows;
 mod view;
 mod write;
 
@@ -59,6 +60,7 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 }
 
 pub(crate) use private::Sealed;
+pub use rows::Rows;
 pub(crate) use write::{HeaderEncoder, SinkRef, store_npy};
 pub use write::{WriteArray, header_of, write_headed};
 

@@ -120,7 +120,7 @@ pub trait WriteArray: Sealed {
 /// Implements writing for pointers to arrays.
 macro_rules! written_through {
     ($($(#[$doc:meta])* $pointer:ty;)*) => {$(
-        impl<T: WriteArray + ?Sized> Sealed for $pointer {}
+        impl<T: Sealed + ?Sized> Sealed for $pointer {}
 
         $(#[$doc])*
         impl<T: WriteArray + ?Sized> WriteArray for $pointer {

@@ -296,13 +296,12 @@ where
 /// ```
 /// use ndarray::{Array1, arr1};
 /// use ndarray_io::convert::{Conversion, convert_file_into};
-/// use ndarray_io::file::FileReplacement;
-/// use ndarray_io::{Casting, NpyFile};
+/// use ndarray_io::{Casting, WriteOptions};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.npy");
 /// ndarray_io::write_npy(&path, &arr1(&[1i16, 2, 3]))?;
-/// let old = FileReplacement::open(&path)?; // locked from here on
+/// let old = WriteOptions::new().begin_replacement(&path)?; // locked from here on
 /// let array = ndarray_io::ReadOptions::new().open_file(old.file().try_clone()?)?;
 /// array.check_end()?;
 /// let conversion = Conversion::new().dtype("<f8".parse()?, Casting::Safe);

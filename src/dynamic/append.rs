@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::{DynArray, DynView};
+use crate::array::Rows;
 use crate::dtype::DType;
 use crate::error::{Error, Fault, Remedy, Result};
 use crate::io::{NpyWriter, RowWriter, WritableHeader, refuse_objects};
@@ -23,7 +24,7 @@ const ROWS_OF_FILE_DTYPE: WritableHeader = |header, _| Ok(header.clone());
 /// # let path = folder.path().join("log.npy");
 /// let (dtype, options) = ("<i2".parse()?, WriteOptions::new());
 /// let mut log = options.append_or_create_dyn(&path, &dtype, &[3])?;
-/// log.push_dyn(&DynView::new(&[1, 0, 2, 0, 3, 0], 0, dtype, [3], &[2])?)?;
+/// log.push(&DynView::new(&[1, 0, 2, 0, 3, 0], 0, dtype, [3], &[2])?)?;
 /// log.finish()?;
 /// assert_eq!(ndarray_io::read_npy::<_, ndarray::Array2<i16>>(&path)?, ndarray::arr2(&[[1, 2, 3]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -64,14 +65,26 @@ impl WriteOptions {
     }
 }
 
+impl Rows<DynArray> for DynView<'_> {
+    fn push_to<W: Write>(&self, writer: &mut NpyWriter<DynArray, W>) -> Result<()> {
+        writer.push_view(self)
+    }
+}
+
+impl Rows<DynArray> for DynArray {
+    fn push_to<W: Write>(&self, writer: &mut NpyWriter<DynArray, W>) -> Result<()> {
+        writer.check_dtype(self.dtype())?; // before the bytes are looked at, which Python objects do not have
+        let item = self.dtype().item_size() as u64;
+        let strides = self.header.shape_ref().strides(self.order()).into_iter();
+        let strides: Vec<_> =
+            strides.map(|items| isize::try_from(items.saturating_mul(item)).unwrap_or(isize::MAX)).collect();
+        writer.push_view(&DynView::new(self.bytes(), 0, self.dtype().clone(), self.shape(), &strides)?)
+    }
+}
+
 impl<W: Write> NpyWriter<DynArray, W> {
-    /// Appends one or several rows, as [`push`](NpyWriter::push).
-    ///
-    /// # Errors
-    ///
-    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rows do not have exactly the dtype of the file.
-    /// - Those of [`push`](NpyWriter::push).
-    pub fn push_dyn(&mut self, rows: &DynView<'_>) -> Result<()> {
+    /// Appends one or several rows of exactly the dtype of the file.
+    fn push_view(&mut self, rows: &DynView<'_>) -> Result<()> {
         self.check_dtype(rows.dtype())?;
         self.row_writer.check_rows_and_count_empty(rows.shape())?;
         // `new` has checked that they fit in memory.

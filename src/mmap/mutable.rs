@@ -25,7 +25,7 @@ use crate::shape::Order;
 /// A memory map of an NPY or RA file, for changing the file in place or a private copy of it.
 ///
 /// [`create`](NpyMmapMut::create) creates a file of zeros and maps it, [`open`](NpyMmapMut::open) maps an
-/// existing file, and [`open_cow`](NpyMmapMut::open_cow) maps a private copy, whose changes stay in memory.
+/// existing file, and [`map_cow`](ReadOptions::map_cow) maps a private copy, whose changes stay in memory.
 /// [`view_mut`](NpyMmapMut::view_mut) returns an `ArrayViewMut`. Other processes see changes to the file
 /// immediately. The system writes them to disk later; [`sync`](NpyMmapMut::sync) waits for that.
 ///
@@ -86,46 +86,6 @@ impl<A, D: Dimension> NpyMmapMut<A, D> {
     {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map(path.as_ref(), None, &ReadOptions::new()) }
-    }
-
-    /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
-    ///
-    /// The file only needs to be readable, and it is not locked.
-    ///
-    /// # Errors
-    ///
-    /// - The [errors of reading](crate::error#errors-of-reading).
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
-    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
-    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
-    ///   misaligned, not in native byte order, or laid out differently in memory.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ndarray::{arr1, Array1, Ix1};
-    /// use ndarray_io::NpyMmapMut;
-    ///
-    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-    /// ndarray_io::write_npy(&path, &arr1(&[1, 2, 3]))?;
-    /// // SAFETY: nothing changes the file while it is mapped.
-    /// let mut map = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(&path)? };
-    /// map.view_mut()[0] = 10;
-    /// assert_eq!(map.view(), arr1(&[10, 2, 3]));
-    /// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&path)?, arr1(&[1, 2, 3]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Safety
-    ///
-    /// As for [`NpyMmap::open`](super::NpyMmap::open): nothing may change its elements or truncate the file. Reading
-    /// the file, including through other maps, is allowed.
-    pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self>
-    where
-        A: ViewMutElement,
-    {
-        // SAFETY: the caller upholds the same contract.
-        unsafe { ReadOptions::new().map_cow(path) }
     }
 
     /// Creates a file of zeros and maps it, replacing an existing file.
@@ -294,15 +254,38 @@ impl ReadOptions {
         unsafe { NpyMmapMut::map(path.as_ref(), None, self) }
     }
 
-    /// Maps a file copy-on-write. See [`NpyMmapMut::open_cow`].
+    /// Maps a file copy-on-write: changes stay in memory, and the file is not modified.
+    ///
+    /// The file only needs to be readable, and it is not locked.
     ///
     /// # Errors
     ///
-    /// Those of [`NpyMmapMut::open_cow`].
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
+    /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
+    ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
+    ///   misaligned, not in native byte order, or laid out differently in memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, Array1, Ix1};
+    /// use ndarray_io::ReadOptions;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr1(&[1, 2, 3]))?;
+    /// // SAFETY: nothing changes the file while it is mapped.
+    /// let mut map = unsafe { ReadOptions::new().map_cow::<i32, Ix1>(&path)? };
+    /// map.view_mut()[0] = 10;
+    /// assert_eq!(map.view(), arr1(&[10, 2, 3]));
+    /// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&path)?, arr1(&[1, 2, 3]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmapMut::open_cow`].
+    /// As for [`NpyMmap::open`](NpyMmap::open): nothing may change its elements or truncate the file. Reading
+    /// the file, including through other maps, is allowed.
     pub unsafe fn map_cow<A, D>(&self, path: impl AsRef<Path>) -> Result<NpyMmapMut<A, D>>
     where
         A: ViewMutElement,

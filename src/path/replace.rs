@@ -18,13 +18,12 @@ use crate::options::{Verb, WriteOptions};
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::file::FileReplacement;
-/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt, WriteOptions};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("counts.npy");
 /// ndarray_io::write_npy(&path, &arr1(&[1u64, 2, 3]))?;
-/// let old = FileReplacement::open(&path)?;
+/// let old = WriteOptions::new().begin_replacement(&path)?;
 /// let counts = Array1::<u64>::read_npy(old.file())?;
 /// old.replace_with(|new| (counts + 1).write_npy(new))?;
 /// # assert_eq!(ndarray_io::read_npy::<_, Array1<u64>>(&path)?, arr1(&[2, 3, 4]));
@@ -35,15 +34,14 @@ use crate::options::{Verb, WriteOptions};
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
-/// use ndarray_io::file::FileReplacement;
-/// use ndarray_io::{ReadNpyExt, WriteNpyExt, read_npy};
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt, WriteOptions, read_npy};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("weights.npy");
 /// # ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;
 /// let before: Array1<f64> = read_npy(&path)?;
 /// let better = &before * 0.5; // takes an hour
-/// let old = FileReplacement::open(&path)?;
+/// let old = WriteOptions::new().begin_replacement(&path)?;
 /// if Array1::<f64>::read_npy(old.file())? == before {
 ///     old.replace_with(|new| better.write_npy(new))?;
 /// }
@@ -58,17 +56,6 @@ pub struct FileReplacement {
 }
 
 impl FileReplacement {
-    /// Opens and locks an existing regular file of any format.
-    ///
-    /// # Errors
-    ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
-    /// - [`Locked`](crate::error::ErrorKind::Locked) if it is locked.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it is a folder, a pipe or a device.
-    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        WriteOptions::new().begin_replacement(path)
-    }
-
     /// Returns the old file, for reading: at first, from its beginning.
     ///
     /// Rows after the array that its header does not count were left by an interrupted append.
@@ -139,11 +126,14 @@ impl WriteOptions {
         self.clone().sync(false).in_place(false).create_new(false)
     }
 
-    /// Opens and locks an existing regular file of any format, to replace it. See [`FileReplacement::open`].
+    /// Opens and locks an existing regular file of any format.
     ///
     /// # Errors
     ///
-    /// Those of [`FileReplacement::open`], and [`BadOption`](crate::error::ErrorKind::BadOption) for other options than [`sync`](Self::sync).
+    /// - [`Io`](crate::error::ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
+    /// - [`Locked`](crate::error::ErrorKind::Locked) if it is locked.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it is a folder, a pipe or a device.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for other options than [`sync`](Self::sync).
     pub fn begin_replacement(&self, path: impl AsRef<Path>) -> Result<FileReplacement> {
         let path = path.as_ref().to_owned();
         let open = || {

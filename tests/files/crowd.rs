@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
-use ndarray_io::file::FileReplacement;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{
     NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
@@ -174,7 +173,7 @@ pub(crate) fn check_forked_writers(path: &Path) {
     write_npy(&other, &arr1(&[5u64])).unwrap();
     let mut writer = NpyWriter::append(path).unwrap();
     writer.push(&arr1(&[2u64])).unwrap();
-    let replacement = FileReplacement::open(&other).unwrap();
+    let replacement = WriteOptions::new().begin_replacement(&other).unwrap();
     // SAFETY: the forked process frees memory and exits; the C library's allocator allows that.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
@@ -188,7 +187,7 @@ pub(crate) fn check_forked_writers(path: &Path) {
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     assert_eq!(status, 0);
     assert!(NpyWriter::<u64, _>::append(path).is_err(), "the lock is still held");
-    assert!(FileReplacement::open(&other).is_err(), "this one, too");
+    assert!(WriteOptions::new().begin_replacement(&other).is_err(), "this one, too");
     assert_eq!(fs::metadata(path).unwrap().len(), 128 + 8, "the row has not been written twice, or at all");
     writer.finish().unwrap();
     replacement.replace_with(|new| arr1(&[6u64]).write_npy(new)).unwrap();

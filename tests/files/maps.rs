@@ -69,7 +69,7 @@ fn shared_changes_reach_the_file_and_private_ones_do_not() {
     let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr1(&[1, 2, 3])).unwrap();
     // SAFETY: the file belongs to this test.
-    let mut cow = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(file.path()).unwrap() };
+    let mut cow = unsafe { ndarray_io::ReadOptions::new().map_cow::<i32, Ix1>(file.path()).unwrap() };
     cow.view_mut()[0] = 10;
     assert_eq!(cow.view(), arr1(&[10, 2, 3]));
     assert_eq!(read_npy::<_, Array1<i32>>(file.path()).unwrap(), arr1(&[1, 2, 3]));

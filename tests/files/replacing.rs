@@ -8,7 +8,6 @@ use std::path::Path;
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::file::FileReplacement;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{Error, NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, write_npy};
 
@@ -167,14 +166,14 @@ fn append_or_create_creates_then_appends() {
 fn file_stays_locked_from_reading_to_replacing() {
     let folder = folder();
     let path = folder.path().join("a.npy");
-    assert!(FileReplacement::open(&path).unwrap_err().is_not_found());
+    assert!(WriteOptions::new().begin_replacement(&path).unwrap_err().is_not_found());
     write_npy(&path, &arr1(&[1, 2])).unwrap();
-    let old = FileReplacement::open(&path).unwrap();
+    let old = WriteOptions::new().begin_replacement(&path).unwrap();
     let read = Array1::<i32>::read_npy(old.file()).unwrap();
     for error in [
         write_npy(&path, &arr1(&[7])).unwrap_err(),
         NpyWriter::<i32, _>::append(&path).unwrap_err(),
-        FileReplacement::open(&path).unwrap_err(),
+        WriteOptions::new().begin_replacement(&path).unwrap_err(),
         convert_npy(&path, &path, Conversion::new()).unwrap_err(),
     ] {
         assert!(is_locked(&error), "{error}");
@@ -182,14 +181,15 @@ fn file_stays_locked_from_reading_to_replacing() {
     old.replace_with(|new| (read * 10).write_npy(new)).unwrap();
     assert_eq!(read_npy::<_, Array1<i32>>(&path).unwrap(), arr1(&[10, 20]));
     // An error of the caller's own comes back as it is, and the old file stays.
-    let failed = FileReplacement::open(&path)
+    let failed = WriteOptions::new()
+        .begin_replacement(&path)
         .unwrap()
         .replace_with(|_| Err::<(), Box<dyn std::error::Error>>("no".into()));
     assert_eq!(failed.unwrap_err().to_string(), "no");
     assert_eq!(read_npy::<_, Array1<i32>>(&path).unwrap(), arr1(&[10, 20]));
-    drop(FileReplacement::open(&path).unwrap());
+    drop(WriteOptions::new().begin_replacement(&path).unwrap());
     // A program that does not lock has put another file there: it is not replaced.
-    let old = FileReplacement::open(&path).unwrap();
+    let old = WriteOptions::new().begin_replacement(&path).unwrap();
     fs::write(folder.path().join("other"), "of someone else").unwrap();
     if fs::rename(folder.path().join("other"), &path).is_ok() {
         assert!(is_locked(&old.replace_with(|new| arr1(&[0]).write_npy(new)).unwrap_err()));
@@ -214,7 +214,8 @@ fn writer_in_a_callback_takes_no_second_lock() {
         })
         .unwrap();
     assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[2, 3]));
-    FileReplacement::open(&path)
+    WriteOptions::new()
+        .begin_replacement(&path)
         .unwrap()
         .replace_with(|file| NpyWriter::<u64, _>::new(file, &[])?.push_and_finish(&arr1(&[4])).map(drop))
         .unwrap();

@@ -140,11 +140,11 @@ fn files_of_rows_of_any_dtype_equal_numpys() {
         };
         fs::remove_file(file.path()).unwrap();
         let mut writer = open();
-        writer.push_dyn(&part(0, split)).unwrap();
+        writer.push(&part(0, split)).unwrap();
         writer.finish().unwrap();
         let mut writer = open();
         for at in split..*rows {
-            writer.push_dyn(&part(at, at + 1)).unwrap();
+            writer.push(&part(at, at + 1)).unwrap();
         }
         writer.finish().unwrap();
         assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
@@ -152,6 +152,31 @@ fn files_of_rows_of_any_dtype_equal_numpys() {
         records += usize::from(matches!(array.dtype(), DType::Record(_)));
     }
     assert!(seen > 100 && records > 3, "{seen} {records}");
+}
+
+#[test]
+fn rows_are_what_can_be_written() {
+    let file = crate::support::ClosedTempFile::new();
+    let mut writer = NpyWriter::create(file.path(), &[2]).unwrap();
+    writer.push(&[1_i16, 2]).unwrap();
+    writer.push(&vec![3, 4]).unwrap();
+    writer.push(&[5, 6][..]).unwrap();
+    writer.push(&&arr1(&[7, 8])).unwrap();
+    let rows = FlatArray::new(vec![9, 11, 10, 12], vec![2, 2], Order::Fortran).unwrap();
+    writer.push(&rows).unwrap();
+    writer.push(&rows.view()).unwrap();
+    assert_eq!(writer.push(&[1]).unwrap_err().kind(), ErrorKind::ShapeMismatch);
+    writer.finish().unwrap();
+    let mut writer = WriteOptions::new().append_dyn(file.path()).unwrap();
+    let rows = DynArray::new(&arr2(&[[13_i16, 15], [14, 16]]).reversed_axes()).unwrap();
+    assert_eq!(rows.order(), Order::Fortran);
+    writer.push(&rows).unwrap();
+    writer.push(&DynArray::new(&arr1(&[17_i16, 18])).unwrap()).unwrap();
+    let other = DynArray::new(&arr1(&[1_i32, 2])).unwrap();
+    assert_eq!(writer.push(&other).unwrap_err().kind(), ErrorKind::DTypeMismatch);
+    writer.finish().unwrap();
+    let rows = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+    assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap().into_raw_vec_and_offset().0, rows);
 }
 
 #[test]
@@ -163,11 +188,11 @@ fn rows_of_another_dtype_or_shape_are_refused() {
     let view = |code: &str, shape: &[usize]| {
         DynView::new(&[5, 0, 6, 0], 0, code.parse().unwrap(), shape.to_vec(), &[2][..shape.len()]).unwrap()
     };
-    let error = writer.push_dyn(&view(">i2", &[2])).unwrap_err();
+    let error = writer.push(&view(">i2", &[2])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{error}");
     assert_eq!(error.path(), Some(file.path()));
-    assert_eq!(writer.push_dyn(&view("<i2", &[1])).unwrap_err().kind(), ErrorKind::ShapeMismatch);
-    writer.push_dyn(&view("<i2", &[2])).unwrap(); // a column: the last axis grows
+    assert_eq!(writer.push(&view("<i2", &[1])).unwrap_err().kind(), ErrorKind::ShapeMismatch);
+    writer.push(&view("<i2", &[2])).unwrap(); // a column: the last axis grows
     writer.finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap(), arr2(&[[1, 3, 5], [2, 4, 6]]));
     let wrong = options.append_or_create_dyn(file.path(), &"<i4".parse().unwrap(), &[2]);

@@ -116,7 +116,7 @@ fn map_usize() {
     let a = unsafe { NpyMmap::<usize, Ix1>::open("x.npy") };
 }
 
-// pushes rows of another type => expected `&ArrayRef<f64, _>`
+// pushes rows of another type => expected `f64`, found `f32`
 fn push_rows_of_other_type() -> ndarray_io::Result<()> {
     let mut rows = NpyWriter::<f64>::create("x.npy", &[3])?;
     rows.push(&Array1::<f32>::zeros(3))?;

@@ -11,7 +11,6 @@ use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::NpyFileMut;
 use ndarray_io::convert::{Conversion, concatenate_npy};
 use ndarray_io::dask::{NpyStack, NpyStackWriter};
-use ndarray_io::file::FileReplacement;
 use ndarray_io::header::Order;
 use ndarray_io::ra::{ReadRaExt, WriteRaExt, read_ra, write_ra};
 use ndarray_io::{
@@ -256,7 +255,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
         }
         "replace" => {
             // Adds a row to what it has read.
-            let old = FileReplacement::open(path)?;
+            let old = WriteOptions::new().begin_replacement(path)?;
             let mut array = Array2::<u64>::read_npy(old.file())?;
             if array.push_row(row.view()).is_err() {
                 array.fill(number); // it has one column
@@ -312,7 +311,7 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             options.write_ra(path, &arr2(&[[number, number]]))?;
         }
         "ra replace" => {
-            let old = FileReplacement::open(path)?;
+            let old = WriteOptions::new().begin_replacement(path)?;
             let mut array = Array2::<u64>::read_ra(old.file())?;
             array.push_row(row.view()).expect("rows of two numbers");
             old.replace_with(|new| array.write_ra(new))?;

@@ -11,7 +11,7 @@ pub(crate) use rows::RowWriter;
 use std::fs::File;
 use std::io::{Seek, Write};
 
-use ndarray::{ArrayRef, Dimension, ShapeBuilder};
+use ndarray::ShapeBuilder;
 
 use header::{dtype_for, with_text_width_of};
 use rows::BUFFER_SIZE;
@@ -22,7 +22,6 @@ use crate::elements::{WritableElement, WritePlan};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::{Verb, WriteOptions};
-use crate::shape::Order;
 use crate::transfer::{self, Items};
 
 /// Writes NPY arrays incrementally.
@@ -113,35 +112,6 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         Self { row_writer, write_plan }
     }
 
-    /// Appends one or several rows.
-    ///
-    /// `rows` has either the shape of one row, or an additional axis along which the array grows. Rows are
-    /// buffered; call [`commit`](NpyWriter::commit) to make them visible to readers.
-    ///
-    /// # Errors
-    ///
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array would have more elements than its declared shape, or after an
-    ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
-    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
-        self.row_writer.check_rows_and_count_empty(rows.shape())?;
-        // With at most one axis, both orders are the same.
-        if let Some(items) = rows.as_slice().filter(|_| rows.ndim() < 2) {
-            return self.put(Items::Contiguous(items), items.len());
-        }
-        // The elements in Fortran order are those of the reversed axes in C order.
-        let view = if self.row_writer.order == Order::Fortran { rows.t() } else { rows.view() };
-        match view.to_slice() {
-            Some(items) => self.put(Items::Contiguous(items), items.len()),
-            None => {
-                let len = view.len();
-                self.put(Items::Strided(view.into_dyn()), len)
-            }
-        }
-    }
-
     /// Appends elements, in the order of the file.
     ///
     /// The iterator is consumed in blocks of up to 4096 elements.
@@ -168,22 +138,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         }
     }
 
-    /// Appends one or several rows and finishes the array.
-    ///
-    /// # Errors
-    ///
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has more or fewer elements than its declared shape, or after an
-    ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
-    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
-    pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
-        self.push(rows)?;
-        self.finish()
-    }
-
-    fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
+    pub(crate) fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
         self.put_items(items, count).map_err(|error| self.row_writer.at_path(error))
     }
 

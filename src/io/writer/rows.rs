@@ -31,7 +31,7 @@ pub(crate) struct RowWriter<W> {
     pub(super) write: fn(&mut W, &[u8]) -> Result<()>,
     pub(super) options: WriteOptions,
     pub(super) dtype: DType,
-    pub(super) order: Order,
+    pub(crate) order: Order,
     pub(super) version: Version,
     /// The shape of one row.
     pub(super) row: Shape,

@@ -215,7 +215,7 @@ fn read_map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool)
     // SAFETY: the file belongs to this test.
     let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
     // SAFETY: as above.
-    let cow = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open_cow(path) };
+    let cow = || unsafe { ndarray_io::ReadOptions::new().map_cow::<A, IxDyn>(path) };
     let mut map = if shared { open()? } else { cow()? };
     Ok(map.view_mut().to_owned())
 }

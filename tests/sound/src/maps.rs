@@ -72,7 +72,7 @@ fn headers_are_not_mapped() {
     page_of_elements(mapped_offsets(&path));
     drop(map);
     // SAFETY: as above.
-    let map = unsafe { NpyMmapMut::<f64, Ix1>::open_cow(&path).unwrap() };
+    let map = unsafe { ndarray_io::ReadOptions::new().map_cow::<f64, Ix1>(&path).unwrap() };
     page_of_elements(mapped_offsets(&path));
     drop(map);
 }
@@ -143,7 +143,7 @@ fn padded_records_are_not_mapped_for_writing() {
     // SAFETY: as above.
     assert!(unsafe { NpyMmapMut::<padded::Padded, Ix1>::open(&path) }.is_err());
     // SAFETY: as above.
-    assert!(unsafe { NpyMmapMut::<padded::Padded, Ix1>::open_cow(&path) }.is_err());
+    assert!(unsafe { ndarray_io::ReadOptions::new().map_cow::<padded::Padded, Ix1>(&path) }.is_err());
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn maps_of_all_sizes_equal_their_files() {
         assert_eq!((map.view(), map.extent()), (array.view(), Extent::Long { more: 12 }));
         drop(map);
         // SAFETY: as above.
-        let mut map = unsafe { NpyMmapMut::<f32, Ix1>::open_cow(&ra).unwrap() };
+        let mut map = unsafe { ndarray_io::ReadOptions::new().map_cow::<f32, Ix1>(&ra).unwrap() };
         map.view_mut().fill(7.0);
         assert_eq!(map.view().iter().filter(|item| **item == 7.0).count(), len);
     }
