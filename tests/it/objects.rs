@@ -598,7 +598,7 @@ fn object_count_limit_is_enforced() {
 }
 
 /// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.
-/// NDARRAY_IO_MUTATIONS sets their number, by default 20,000; `.ci/run` tries a million.
+/// NDARRAY_IO_MUTATIONS sets their number, by default 20,000; `.ci/run` tries more.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn mutated_pickles_are_values_or_errors() {

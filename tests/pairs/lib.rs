@@ -12,8 +12,8 @@
 //!
 //! Other operations are counted (`counts`): their system calls must not grow with rows and members.
 //!
-//! By default, up to three system calls of each pair, and of each process that runs alone, are tried; with NDARRAY_IO_PAIRS=all, all of them. With
-//! NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
+//! By default, up to three system calls of each pair, and of each process that runs alone, are tried; with NDARRAY_IO_PAIRS=all, all of them; with
+//! NDARRAY_IO_PAIRS=NUMBER/N, all of every Nth, beginning with one that the number says. With NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
 //! on Linux on x86-64; elsewhere they print a note.
 //!
 //! The library's own operations are tested in this package, commands of the program in that of the program.
@@ -47,10 +47,28 @@ pub fn run_if_child() -> bool {
     }
 }
 
-/// Whether all system calls are tried, and how many at most.
-fn trial_extent() -> (bool, usize) {
-    let is_full = std::env::var_os("NDARRAY_IO_PAIRS").is_some_and(|which| which == "all");
-    (is_full, if is_full { usize::MAX } else { 3 })
+/// Which system calls are tried.
+struct Trials {
+    is_full: bool,
+    /// All of every Nth work, beginning with one of them.
+    share: Option<(usize, usize)>,
+}
+
+impl Trials {
+    fn from_env() -> Self {
+        let which = std::env::var("NDARRAY_IO_PAIRS").unwrap_or_default();
+        let share = which.split_once('/').map(|(number, every)| {
+            let (number, every) = (number.parse::<u64>().unwrap(), every.parse::<u64>().unwrap());
+            ((number % every) as usize, every as usize)
+        });
+        Self { is_full: which == "all", share }
+    }
+
+    /// Returns how many calls are tried, at most, of the work with this index.
+    fn most(&self, index: usize) -> usize {
+        let is_whole = self.is_full || self.share.is_some_and(|(first, every)| index % every == first);
+        if is_whole { usize::MAX } else { 3 }
+    }
 }
 
 /// Tests the operations of the library.
@@ -59,7 +77,7 @@ fn trial_extent() -> (bool, usize) {
 ///
 /// If one of them fails.
 pub fn library() {
-    let (is_full, most) = trial_extent();
+    let trials = Trials::from_env();
     let work: Vec<(&str, &str)> =
         [act::NPY_OPERATIONS, act::NPZ_OPERATIONS, act::RA_OPERATIONS, act::STACK_OPERATIONS]
             .iter()
@@ -70,8 +88,9 @@ pub fn library() {
                 ("stack read", "stack create"),
             ])
             .collect();
-    let found =
-        map_in_temp_folders(&work, |(first, second), folder| pairs::check_pair(first, second, folder, most));
+    let found = map_each(&work, |index, (first, second), folder| {
+        pairs::check_pair(first, second, folder, trials.most(index))
+    });
     let alone: Vec<&str> = [
         act::NPY_OPERATIONS,
         act::NPZ_OPERATIONS,
@@ -84,9 +103,10 @@ pub fn library() {
     .into_iter()
     .filter(|what| !act::READ_OPERATIONS.contains(what))
     .collect();
-    let faults: usize = map_in_temp_folders(&alone, |what, folder| faults::check_faults(what, folder, most))
-        .into_iter()
-        .sum();
+    let faults: usize =
+        map_each(&alone, |index, what, folder| faults::check_faults(what, folder, trials.most(index)))
+            .into_iter()
+            .sum();
     // Zeros are what space is reserved for.
     let own: Vec<&str> = alone.iter().copied().chain(["zeros"]).collect();
     let poor = map_in_temp_folders(&own, poor::check_missing_features);
@@ -106,7 +126,7 @@ pub fn library() {
         "{stops} stops; {faults} kills and faults; {swaps} exchanged folders; {poor} on file systems that lack something; {losses} states after a loss of \
          power"
     );
-    pairs::check_table("# Two processes", &work, &found, &numbers, is_full);
+    pairs::check_table("# Two processes", &work, &found, &numbers, trials.is_full);
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }
 
@@ -119,7 +139,7 @@ pub fn library() {
 pub fn program(program: &str, commands: &[&str]) {
     let other = tempfile::tempdir().unwrap();
     act::set_program(program, &other.path().join("other.npy"));
-    let (is_full, most) = trial_extent();
+    let trials = Trials::from_env();
     let partners: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("a.npy", &["append", "replace", "exclusive"][..]),
         ("a.npz", &["npz update", "npz write"][..]),
@@ -133,21 +153,27 @@ pub fn program(program: &str, commands: &[&str]) {
             partners.flat_map(|other| [(*command, *other), (*other, *command)]).chain([(*command, *command)])
         })
         .collect();
-    let found =
-        map_in_temp_folders(&work, |(first, second), folder| pairs::check_pair(first, second, folder, most));
+    let found = map_each(&work, |index, (first, second), folder| {
+        pairs::check_pair(first, second, folder, trials.most(index))
+    });
     let faults: usize =
-        map_in_temp_folders(commands, |what, folder| faults::check_faults(what, folder, most))
+        map_each(commands, |index, what, folder| faults::check_faults(what, folder, trials.most(index)))
             .into_iter()
             .sum();
     let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!("{stops} stops; {faults} kills and faults");
-    pairs::check_table("## The program", &work, &found, &numbers, is_full);
+    pairs::check_table("## The program", &work, &found, &numbers, trials.is_full);
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }
 
 /// Calls `work` on each item, on several threads, each time in a folder of its own.
 fn map_in_temp_folders<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(T, &Path) -> U + Sync) -> Vec<U> {
+    map_each(items, |_, item, folder| work(item, folder))
+}
+
+/// The same, with the index of the item.
+fn map_each<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(usize, T, &Path) -> U + Sync) -> Vec<U> {
     let queue = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -156,7 +182,7 @@ fn map_in_temp_folders<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(T, &P
                 loop {
                     let Some((index, item)) = queue.lock().unwrap().next() else { return };
                     let folder = tempfile::tempdir().unwrap();
-                    let made = work(*item, folder.path());
+                    let made = work(index, *item, folder.path());
                     done.lock().unwrap().push((index, made));
                 }
             });
