@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-use ndarray::{Array1, Array2, Ix2, arr1, s};
+use ndarray::{Array1, Array2, Ix2, s};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::header::Order;
 use ndarray_io::{NpyFile, NpyMmapMut, NpyWriter, Record, WriteOptions, write_npy};
@@ -56,13 +56,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log = folder.join("log.npy");
     let mut writer = NpyWriter::create(&log, &[3])?;
     for step in 0..1000 {
-        writer.push(&arr1(&[f64::from(step), f64::from(step).sin(), f64::from(step).cos()]))?;
+        writer.push(&[f64::from(step), f64::from(step).sin(), f64::from(step).cos()])?;
         if step % 100 == 0 {
             writer.commit()?;
         }
     }
     writer.finish()?;
-    NpyWriter::append(&log)?.push_and_finish(&arr1(&[1000.0, 0.0, 1.0]))?;
+    NpyWriter::append(&log)?.push_and_finish(&[1000.0, 0.0, 1.0])?;
 
     // Read parts of the file, and then all of it piece by piece.
     let file = NpyFile::open(&log)?;

@@ -708,7 +708,7 @@ def narrow():
             finite = np.unique(values[np.isfinite(values)])[:: 199 if bits == 16 else 1]
             middle = (finite[1:] + finite[:-1]) / 2
             edges = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e300, -1e300, 5e-324, 1e-40, -1e-40, 1e-45, 3e38, finite[-1] * 1.01, finite[-1] * 1.1]
-            spread = rng.choice([-1, 1], 30) * 10.0 ** rng.uniform(-9, 6, 30)
+            spread = rng.choice([-1, 1], 30) * np.ldexp(rng.uniform(1, 2, 30), rng.integers(-30, 20, 30)) # exact on every machine
             near = middle[:: 3 if bits == 8 else 1].astype("f4")
             floats = np.concatenate([middle, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf)),
                                      np.nextafter(middle[::9], np.inf), edges, spread])

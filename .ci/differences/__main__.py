@@ -13,10 +13,10 @@ import warnings
 
 from archives import archives, damages
 from casts import casts
-from common import Tally
+from common import IS_2_5, Tally
 from headers import headers
 from parts import joins, slices
-from rows import ROWS
+from rows import BEFORE_2_5, FROM_2_5, ROWS
 from writes import writes
 
 warnings.simplefilter("ignore")
@@ -29,7 +29,7 @@ def page():
     lines = [
         "# Where this library differs from NumPy",
         "",
-        "`.ci/differences` generates headers, casts, slices, joins, archives and their damages, and arrays to be written by chance, more than 20,000 in each run, and compares what NumPy 2.4 and `ndio` make of them. Every difference is a row here, and",
+        "`.ci/differences` generates headers, casts, slices, joins, archives and their damages, and arrays to be written by chance, more than 20,000 in each run, and compares what NumPy 2.4 or 2.5 and `ndio` make of them. Every difference is a row here, and",
         "every row has been met; the page is made from the script. What is compared in other ways is at the end.",
     ]
     for section in dict.fromkeys(row[0] for row in ROWS):
@@ -60,7 +60,7 @@ def main():
         damages(program, rng, asked.cases // 16, tally, folder)
     for what in tally.unexplained[:40]:
         print(f"{what:.700}")
-    missed = [row[1] for row in ROWS if row[1] not in tally.hits]
+    missed = [row[1] for row in ROWS if row[1] not in tally.hits and row[1] not in (BEFORE_2_5 if IS_2_5 else FROM_2_5)]
     print(tally.cases, "cases;", len(tally.unexplained), "unexplained; rows that were not met:", missed, "met:", tally.hits)
     if asked.update:
         PAGE.write_text(page())

@@ -4,7 +4,7 @@ import concurrent.futures
 
 import numpy as np
 
-from common import run, same, shown
+from common import IS_2_5, run, same, shown
 
 NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16", "c32"]
 TARGETS = NUMBERS + ["S3", "S20", "S64", "S", "U", "U3", "U20", "U64", "M8[s]", "M8[D]", "M8[M]", "M8[Y]", "M8[10D]", "M8[ns]", "M8[as]", "M8", "m8[s]", "m8[D]",
@@ -153,6 +153,7 @@ def explain_cast(array, target, casting, wanted, found):
         "time-range": set(kinds) <= set("mM") and refuses and "is out of range for [" in found,
         "time-ends": set(kinds) <= set("mM") and not refuses and not refused and near_ends(array, wanted, found),
         "other-digits": source.kind == "U" and target.kind in "iufc" and refuses and not "".join(array).isascii() and "expected the text of" in found,
+        "time-overflow": IS_2_5 and isinstance(wanted, OverflowError) and not refuses and set(kinds) <= set("mMSU"),
         "attoseconds": refused and set(kinds) <= set("mM") and "as" in source.str + target.str,
     }
     return next((name for name, holds in rows.items() if holds), None)

@@ -5,6 +5,10 @@ import subprocess
 import numpy as np
 
 
+# Whether NumPy is this version, or a later one.
+IS_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+
+
 class Tally:
     def __init__(self):
         self.cases, self.hits, self.unexplained = 0, {}, []

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from numpy.lib import _format_impl
 
-from common import run
+from common import IS_2_5, run
 
 PLAIN = ["?", "b1", "i1", "u1", "<i2", ">i2", "i4", "=u4", "|i8", "u8", "<f2", "f4", ">f8", "c8", "<c16", "f16", "c32", "S5", "a3", "|S0",
          "U4", ">U0", "V7", "|V0", "M8[s]", "<M8[25ms]", "m8", ">m8[D]", "M8", "O", "bool", "int8", "uint16", "float32", "complex64",
@@ -123,7 +123,8 @@ def explain_header(head, data, answer, fault, message, found):
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer)
         is_narrow = re.search(r"['\"][<>|=]?(f\s*\+?0*12?|c\s*\+?0*24|W\s*\+?0*4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
-        return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
+        is_alias = IS_2_5 and re.search(r"""["'][<>|=]?a\d+["']""", head.decode("latin1"))
+        return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else "old-alias" if is_alias else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
             return True

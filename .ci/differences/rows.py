@@ -1,5 +1,8 @@
 """The differences, which are the rows of docs/numpy-differences.md."""
 
+# Rows that only some versions of NumPy meet.
+FROM_2_5, BEFORE_2_5 = {"old-alias", "time-overflow"}, {"time-ends"}
+
 # Section, name, what NumPy does, what this library does, why. The name is what `explain_...` returns.
 ROWS = [
     ("Files and headers", "bool", "a bool of any byte is read; it is true unless it is 0, and keeps its byte", "a `DynArray` keeps the byte; `Malformed` where it is used as a bool: in typed reads, views, casts and by `verify`",
@@ -10,6 +13,7 @@ ROWS = [
      "`numpy.save` writes none of them."),
     ("Files and headers", "zero-multiple", "`'M8[0D]'`, `'M8[s/-2]'`: a multiple of 0, or a negative one", "an error", "A count of it means nothing; `numpy.save` writes such a dtype only if it was asked for."),
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'\\|O'` for it."),
+    ("Files and headers", "old-alias", "from 2.5 on, `'a3'` is an error", "read as `'S3'`", "Files of earlier versions have it."),
     ("Files and headers", "unnamed-array", "a field without a name that is an array is padding, even an array of objects (`('', 'O', (3,))`)", "an array of objects is one, which needs permission",
      "No object is overlooked."),
     ("Files and headers", "array-dtype", "a dtype that is an array itself (`('<f4', (2, 3))`) is an error once the data has been read", "read: each element is an array",
@@ -50,7 +54,8 @@ ROWS = [
      "The count means something else: the result is a wrong time."),
     ("Casts", "calendar-durations", "durations in months and years convert to days with their average lengths, 30.436875 and 365.2425", "an error", "A month has no length."),
     ("Casts", "time-range", "a time that is out of the range of another unit becomes some other time", "`NotConvertible`, with the element", "Times do not change silently."),
-    ("Casts", "time-ends", "close to the ends of 64 bits, rounding down to a coarser unit overflows: the result is some other time", "the right time", "It is possible."),
+    ("Casts", "time-overflow", "from 2.5 on, a conversion of units (or to text) that overflows on its way is an error, though its result does not", "the right time", "It is possible."),
+    ("Casts", "time-ends", "before 2.5, close to the ends of 64 bits, rounding down to a coarser unit overflows: the result is some other time", "the right time", "It is possible."),
     ("Casts", "other-digits", "digits of other scripts (`'٣'`) are digits", "`NotConvertible`", "Programs that write numbers as text use ASCII."),
     ("Casts", "attoseconds", "between units that are too far apart (`Y` and `as`): `OverflowError`, for any value", "converted, if the value fits", "It is possible."),
     ("Casts", "no-unit", "points in time without a unit do not convert to years and months", "their counts are kept", "It is possible, and durations do so in NumPy, too."),

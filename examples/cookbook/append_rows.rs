@@ -1,4 +1,4 @@
-use ndarray::{Array2, arr1};
+use ndarray::Array2;
 use ndarray_io::options::Uncommitted;
 use ndarray_io::{WriteOptions, read_npy};
 
@@ -9,7 +9,7 @@ fn main() -> ndarray_io::Result<()> {
     let first = log.rows();
     for step in first..first + 3 {
         let time = step as f64;
-        log.push(&arr1(&[time, time.sqrt()]))?;
+        log.push(&[time, time.sqrt()])?;
         log.commit()?; // other programs see the row from here on
         let seen: Array2<f64> = read_npy("log.npy")?;
         println!("{} rows", seen.nrows());

@@ -327,7 +327,7 @@ impl NpyFile {
     /// # let path = folder.path().join("log.npy");
     /// let mut writer = NpyWriter::create(&path, &[])?;
     /// let mut file = NpyFile::open(&path)?;
-    /// writer.push(&arr1(&[1, 2]))?;
+    /// writer.push(&[1, 2])?;
     /// writer.commit()?;
     /// assert!(file.refresh()?);
     /// assert_eq!(file.read::<Array1<i32>>()?, arr1(&[1, 2]));

@@ -85,13 +85,13 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// # Examples
     ///
     /// ```
-    /// use ndarray::{arr1, arr2, Array2};
+    /// use ndarray::{arr2, Array2};
     /// use ndarray_io::NpyWriter;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("log.npy");
     /// for day in [1.0, 2.0] {
-    ///     NpyWriter::append_or_create(&path, &[2])?.push_and_finish(&arr1(&[day, 0.5]))?;
+    ///     NpyWriter::append_or_create(&path, &[2])?.push_and_finish(&[day, 0.5])?;
     /// }
     /// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?, arr2(&[[1.0, 0.5], [2.0, 0.5]]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -376,7 +376,7 @@ impl WriteOptions {
     /// # let path = folder.path().join("log.npy");
     /// write_npy(&path, &arr1(&[1.0, 2.0]))?;
     /// let mut log = WriteOptions::new().uncommitted(Uncommitted::Recover).append::<f64>(&path)?;
-    /// log.push(&arr1(&[3.0]))?;
+    /// log.push(&[3.0])?;
     /// log.finish()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

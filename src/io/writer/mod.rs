@@ -40,18 +40,18 @@ use crate::transfer::{self, Items};
 /// Small pushes are buffered until 1 MiB has been collected. The progress callback is not invoked.
 ///
 /// ```
-/// use ndarray::{arr1, arr2, Array2};
+/// use ndarray::{arr2, Array2};
 /// use ndarray_io::NpyWriter;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("log.npy");
 /// let mut writer = NpyWriter::create(&path, &[3])?;
-/// writer.push(&arr1(&[1.0, 2.0, 3.0]))?; // a row
+/// writer.push(&[1.0, 2.0, 3.0])?; // a row
 /// writer.push(&arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?; // or several
 /// writer.extend([10.0, 11.0, 12.0])?; // or elements
 /// writer.finish()?;
 ///
-/// NpyWriter::append(&path)?.push_and_finish(&arr1(&[0.0, 0.0, 1.0]))?;
+/// NpyWriter::append(&path)?.push_and_finish(&[0.0, 0.0, 1.0])?;
 /// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?.dim(), (5, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
