@@ -54,7 +54,7 @@ ROWS = [
      "The count means something else: the result is a wrong time."),
     ("Casts", "calendar-durations", "durations in months and years convert to days with their average lengths, 30.436875 and 365.2425", "an error", "A month has no length."),
     ("Casts", "time-range", "a time that is out of the range of another unit becomes some other time", "`NotConvertible`, with the element", "Times do not change silently."),
-    ("Casts", "time-overflow", "from 2.5 on, a conversion of units (or to text) that overflows on its way is an error, though its result does not", "the right time", "It is possible."),
+    ("Casts", "time-overflow", "from 2.5 on, a conversion of units (or to text) is an error if a value in between overflows, though the result does not", "the right time", "It is possible."),
     ("Casts", "time-ends", "before 2.5, close to the ends of 64 bits, rounding down to a coarser unit overflows: the result is some other time", "the right time", "It is possible."),
     ("Casts", "other-digits", "digits of other scripts (`'٣'`) are digits", "`NotConvertible`", "Programs that write numbers as text use ASCII."),
     ("Casts", "attoseconds", "between units that are too far apart (`Y` and `as`): `OverflowError`, for any value", "converted, if the value fits", "It is possible."),
