@@ -365,8 +365,9 @@ def check_meaning(new, committed):
 
 if __name__ == "__main__":
     if "--meaning" in sys.argv:
-        committed, HERE = HERE, pathlib.Path(tempfile.mkdtemp())
-        main()
-        check_meaning(HERE, committed)
+        with tempfile.TemporaryDirectory() as folder:
+            committed, HERE = HERE, pathlib.Path(folder)
+            main()
+            check_meaning(HERE, committed)
     else:
         main()

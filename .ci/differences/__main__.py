@@ -64,7 +64,8 @@ def main():
     print(tally.cases, "cases;", len(tally.unexplained), "unexplained; rows that were not met:", missed, "met:", tally.hits)
     if asked.update:
         PAGE.write_text(page())
-    if tally.unexplained or missed or PAGE.read_text() != page():
+    # Of fewer cases, some are of no rare row.
+    if tally.unexplained or missed and asked.cases >= 20_000 or PAGE.read_text() != page():
         sys.exit("see above; the page is made by --update")
 
 

@@ -120,6 +120,18 @@ def near_ends(array, wanted, found):
     return all(abs(int(tick)) > 2**63 - 2**45 for tick, same in zip(ticks, one == other) if not same)
 
 
+def agree_alone(array, casting, found):
+    """Whether those elements are equal that NumPy converts if they are alone."""
+    for at in range(len(array)):
+        try:
+            alone = array[at : at + 1].astype(found.dtype, casting=casting)
+        except OverflowError:
+            continue
+        if alone.tobytes() != found[at : at + 1].tobytes():
+            return False
+    return True
+
+
 def explain_cast(array, target, casting, wanted, found):
     refused, refuses = isinstance(wanted, Exception), isinstance(found, str)
     if not refused and not refuses and (target.itemsize == 0 or target.kind in "mM" and np.datetime_data(target)[0] == "generic"):
@@ -153,7 +165,7 @@ def explain_cast(array, target, casting, wanted, found):
         "time-range": set(kinds) <= set("mM") and refuses and "is out of range for [" in found,
         "time-ends": set(kinds) <= set("mM") and not refuses and not refused and near_ends(array, wanted, found),
         "other-digits": source.kind == "U" and target.kind in "iufc" and refuses and not "".join(array).isascii() and "expected the text of" in found,
-        "time-overflow": IS_2_5 and isinstance(wanted, OverflowError) and not refuses and set(kinds) <= set("mMSU"),
         "attoseconds": refused and set(kinds) <= set("mM") and "as" in source.str + target.str,
+        "time-overflow": IS_2_5 and isinstance(wanted, OverflowError) and not refuses and set(kinds) <= set("mMSU") and agree_alone(array, casting, found),
     }
     return next((name for name, holds in rows.items() if holds), None)

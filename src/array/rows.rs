@@ -13,11 +13,14 @@ use crate::transfer::Items;
 
 /// One or several rows that [`NpyWriter::push`] takes.
 ///
-/// The trait is implemented for arrays and views with any strides, for slices, vectors and [`FlatArray`]s, which are the elements of
-/// one row or a column of numbers, and for [`DynArray`](crate::DynArray) and [`DynView`](crate::DynView) if the writer takes the dtype of its file.
+/// The trait is implemented for arrays and views with any strides, for [`FlatArray`] and [`FlatView`], and for slices, arrays `[T; N]` and vectors, which have
+/// one axis: they are one row, or several rows of one element each. A writer that takes the dtype of its file
+/// ([`append_dyn`](crate::WriteOptions::append_dyn)) takes [`DynArray`](crate::DynArray) and [`DynView`](crate::DynView).
+///
+/// Elements that are arrays themselves are written `[[1.0, 2.0], [3.0, 4.0]]`; several rows of numbers are `arr2(&[[1.0, 2.0], [3.0, 4.0]])`.
 ///
 /// ```
-/// use ndarray_io::{NpyWriter, ReadNpyExt};
+/// use ndarray_io::NpyWriter;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// let mut log = NpyWriter::create(&path, &[2])?;
@@ -31,7 +34,7 @@ use crate::transfer::Items;
     message = "`{Self}` is not rows of `{A}`",
     label = "not rows of the elements that this writer has",
     note = "a writer takes elements of one type: arrays and views of ndarray 0.17, slices, vectors and `FlatView` of it; a writer of \
-            `DynArray`, from `append_dyn`, takes `DynArray` and `DynView`"
+            `DynArray`, from `append_dyn`, takes `DynArray::new(&rows)?` and `DynView`; of an `Arc` or a guard, push `&*rows`"
 )]
 pub trait Rows<A>: Sealed {
     /// Appends these rows to a writer: see [`NpyWriter::push`].
@@ -63,11 +66,19 @@ rows! {
     [] FlatView<'_, A>: |rows, writer| writer.push_array(&rows.array());
 }
 
-impl<A, T: Rows<A> + ?Sized> Rows<A> for &T {
-    fn push_to<W: Write>(&self, writer: &mut NpyWriter<A, W>) -> Result<()> {
-        (**self).push_to(writer)
-    }
+macro_rules! rows_through {
+    ($($pointer:ty),*) => {$(
+        impl<A, T: Rows<A> + ?Sized> Rows<A> for $pointer {
+            fn push_to<W: Write>(&self, writer: &mut NpyWriter<A, W>) -> Result<()> {
+                (**self).push_to(writer)
+            }
+        }
+    )*};
 }
+
+rows_through!(&T, &mut T, Box<T>);
+
+impl<T: Sealed + ?Sized> Sealed for &mut T {}
 
 impl<A, W: Write> NpyWriter<A, W> {
     /// Appends one or several rows.
@@ -78,7 +89,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a [`DynArray`](crate::DynArray) does not have exactly the dtype of the file.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a [`DynArray`](crate::DynArray) or a [`DynView`](crate::DynView) does not have exactly the dtype of the file.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array would have more elements than its declared shape, or after an
     ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
@@ -92,6 +103,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
+    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a [`DynArray`](crate::DynArray) or a [`DynView`](crate::DynView) does not have exactly the dtype of the file.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has more or fewer elements than its declared shape, or after an
     ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.

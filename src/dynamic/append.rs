@@ -10,6 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Fault, Remedy, Result};
 use crate::io::{NpyWriter, RowWriter, WritableHeader, refuse_objects};
 use crate::options::{Verb, WriteOptions};
+use crate::shape::Order;
 use crate::transfer::Sink;
 
 /// Rows of the dtype that the file has.
@@ -67,31 +68,32 @@ impl WriteOptions {
 
 impl Rows<DynArray> for DynView<'_> {
     fn push_to<W: Write>(&self, writer: &mut NpyWriter<DynArray, W>) -> Result<()> {
-        writer.push_view(self)
+        writer.push_of(self.dtype(), self.shape(), &mut |sink, order, options| {
+            self.write_elements(sink, order, options)
+        })
     }
 }
 
 impl Rows<DynArray> for DynArray {
     fn push_to<W: Write>(&self, writer: &mut NpyWriter<DynArray, W>) -> Result<()> {
-        writer.check_dtype(self.dtype())?; // before the bytes are looked at, which Python objects do not have
-        let item = self.dtype().item_size() as u64;
-        let strides = self.header.shape_ref().strides(self.order()).into_iter();
-        let strides: Vec<_> =
-            strides.map(|items| isize::try_from(items.saturating_mul(item)).unwrap_or(isize::MAX)).collect();
-        writer.push_view(&DynView::new(self.bytes(), 0, self.dtype().clone(), self.shape(), &strides)?)
+        writer.push_of(self.dtype(), self.shape(), &mut |sink, order, options| {
+            self.write_elements(sink, order, options)
+        })
     }
 }
 
 impl<W: Write> NpyWriter<DynArray, W> {
-    /// Appends one or several rows of exactly the dtype of the file.
-    fn push_view(&mut self, rows: &DynView<'_>) -> Result<()> {
-        self.check_dtype(rows.dtype())?;
-        self.row_writer.check_rows_and_count_empty(rows.shape())?;
-        // `new` has checked that they fit in memory.
-        let count = rows.shape().iter().product();
-        let mut write =
-            |sink: &mut Sink<'_>, order, options: &WriteOptions| rows.write_elements(sink, order, options);
-        self.row_writer.put_rows(count, &mut write)
+    /// Appends one or several rows of exactly the dtype of the file, which `write` writes.
+    fn push_of(
+        &mut self,
+        dtype: &DType,
+        shape: &[usize],
+        write: &mut dyn FnMut(&mut Sink<'_>, Order, &WriteOptions) -> Result<()>,
+    ) -> Result<()> {
+        self.check_dtype(dtype)?; // Python objects cannot be appended, so that there are none after this
+        self.row_writer.check_rows_and_count_empty(shape)?;
+        // They are in memory, so that their number fits.
+        self.row_writer.put_rows(shape.iter().product(), write)
     }
 
     fn check_dtype(&self, dtype: &DType) -> Result<()> {

@@ -284,7 +284,7 @@ impl ReadOptions {
     ///
     /// # Safety
     ///
-    /// As for [`NpyMmap::open`](NpyMmap::open): nothing may change its elements or truncate the file. Reading
+    /// As for [`NpyMmap::open`](super::NpyMmap::open): nothing may change its elements or truncate the file. Reading
     /// the file, including through other maps, is allowed.
     pub unsafe fn map_cow<A, D>(&self, path: impl AsRef<Path>) -> Result<NpyMmapMut<A, D>>
     where

@@ -9,7 +9,7 @@ use crate::options::{Verb, WriteOptions};
 
 /// A file that is read and then replaced by what was made of it, without losing what others change in between.
 ///
-/// The file is locked from opening until it has been replaced or this value is dropped. Other changes through this library
+/// It comes from [`WriteOptions::begin_replacement`]. The file is locked from opening until it has been replaced or this value is dropped. Other changes through this library
 /// fail with [`Locked`](crate::error::ErrorKind::Locked) in that time, or wait; readers see the old file until the new one is in place.
 ///
 /// # Examples
@@ -126,14 +126,13 @@ impl WriteOptions {
         self.clone().sync(false).in_place(false).create_new(false)
     }
 
-    /// Opens and locks an existing regular file of any format.
+    /// Opens and locks an existing regular file of any format, to replace it.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if it is locked.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it is a folder, a pipe or a device.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) for other options than [`sync`](Self::sync).
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if it is a folder, a pipe or a device, and for other options than [`sync`](Self::sync).
     pub fn begin_replacement(&self, path: impl AsRef<Path>) -> Result<FileReplacement> {
         let path = path.as_ref().to_owned();
         let open = || {

@@ -138,6 +138,14 @@ fn files_of_rows_of_any_dtype_equal_numpys() {
                 .append_or_create_dyn(file.path(), array.dtype(), row)
                 .unwrap()
         };
+        // An array of the dtype, in the file's own order and in the other one.
+        for order in [Order::C, Order::Fortran] {
+            fs::remove_file(file.path()).unwrap();
+            let mut writer = open();
+            writer.push(&*array.in_order(order).unwrap()).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
+        }
         fs::remove_file(file.path()).unwrap();
         let mut writer = open();
         writer.push(&part(0, split)).unwrap();
@@ -174,6 +182,8 @@ fn rows_are_what_can_be_written() {
     writer.push(&DynArray::new(&arr1(&[17_i16, 18])).unwrap()).unwrap();
     let other = DynArray::new(&arr1(&[1_i32, 2])).unwrap();
     assert_eq!(writer.push(&other).unwrap_err().kind(), ErrorKind::DTypeMismatch);
+    let bools = DynArray::new(&arr1(&[true, false])).unwrap();
+    assert_eq!(writer.push(&bools).unwrap_err().path(), Some(file.path()));
     writer.finish().unwrap();
     let rows = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
     assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap().into_raw_vec_and_offset().0, rows);

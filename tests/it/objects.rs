@@ -598,7 +598,7 @@ fn object_count_limit_is_enforced() {
 }
 
 /// Pickles with bytes changed, inserted, removed and duplicated give a value or an error.
-/// NDARRAY_IO_MUTATIONS sets their number, by default 20,000; `.ci/run` tries more.
+/// NDARRAY_IO_MUTATIONS sets their number, by default 20,000, and NDARRAY_IO_SEED which they are; `.ci/run` tries more, and others each time.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
 fn mutated_pickles_are_values_or_errors() {
@@ -622,10 +622,13 @@ fn mutated_pickles_are_values_or_errors() {
     let asked = std::env::var("NDARRAY_IO_MUTATIONS").map(|count| count.parse().unwrap());
     let rounds: usize = asked.unwrap_or(20_000);
     let threads = std::thread::available_parallelism().unwrap().get();
+    let first_seed: u64 = std::env::var("NDARRAY_IO_SEED").map_or(0, |seed| seed.parse().unwrap());
     let files = &files;
     let (values, errors) = std::thread::scope(|scope| {
         let mutate = |seed: usize| {
-            scope.spawn(move || count_mutation_outcomes(files, rounds.div_ceil(threads), seed as u64))
+            scope.spawn(move || {
+                count_mutation_outcomes(files, rounds.div_ceil(threads), first_seed + seed as u64)
+            })
         };
         let parts: Vec<_> = (0..threads).map(mutate).collect();
         parts

@@ -116,6 +116,12 @@ fn map_usize() {
     let a = unsafe { NpyMmap::<usize, Ix1>::open("x.npy") };
 }
 
+// pushes an array whose type is known at run time => `DynArray` is not rows of `f64` => from `append_dyn`, takes `DynArray
+fn push_dyn_array_to_typed_rows(rows: &DynArray) -> ndarray_io::Result<()> {
+    let mut log = NpyWriter::<f64>::create("x.npy", &[3])?;
+    log.push(rows)
+}
+
 // pushes rows of another type => expected `f64`, found `f32`
 fn push_rows_of_other_type() -> ndarray_io::Result<()> {
     let mut rows = NpyWriter::<f64>::create("x.npy", &[3])?;

@@ -64,10 +64,14 @@ impl Trials {
         Self { is_full: which == "all", share }
     }
 
-    /// Returns how many calls are tried, at most, of the work with this index.
+    /// Returns whether all calls are tried of the work with this index.
+    fn is_whole(&self, index: usize) -> bool {
+        self.is_full || self.share.is_some_and(|(first, every)| index % every == first)
+    }
+
+    /// Returns how many calls are tried, at most.
     fn most(&self, index: usize) -> usize {
-        let is_whole = self.is_full || self.share.is_some_and(|(first, every)| index % every == first);
-        if is_whole { usize::MAX } else { 3 }
+        if self.is_whole(index) { usize::MAX } else { 3 }
     }
 }
 
@@ -126,7 +130,7 @@ pub fn library() {
         "{stops} stops; {faults} kills and faults; {swaps} exchanged folders; {poor} on file systems that lack something; {losses} states after a loss of \
          power"
     );
-    pairs::check_table("# Two processes", &work, &found, &numbers, trials.is_full);
+    pairs::check_table("# Two processes", &work, &found, &numbers, &trials);
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }
 
@@ -163,7 +167,7 @@ pub fn program(program: &str, commands: &[&str]) {
     let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!("{stops} stops; {faults} kills and faults");
-    pairs::check_table("## The program", &work, &found, &numbers, trials.is_full);
+    pairs::check_table("## The program", &work, &found, &numbers, &trials);
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }
 
