@@ -139,7 +139,7 @@ impl<'a, T> FlatView<'a, T> {
         self.order
     }
 
-    pub(crate) fn array(&self) -> ArrayViewD<'a, T> {
+    pub(super) fn array(&self) -> ArrayViewD<'a, T> {
         let shape = IxDyn(&self.shape).set_f(self.order == Order::Fortran);
         ArrayViewD::from_shape(shape, self.items).expect("the number of elements has been checked") // by `check_element_count`
     }
@@ -237,8 +237,8 @@ macro_rules! written {
     )*};
 }
 
-/// Returns a view with one axis.
-fn one_axis_view<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
+/// Returns a view with one axis; an error for items without size that are more than an array can have.
+pub(super) fn one_axis_view<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
     FlatView::new(items, &[items.len()], Order::C).map(|view| view.array())
 }
 

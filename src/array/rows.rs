@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use ndarray::{ArrayBase, ArrayRef, Data, Dimension, aview1};
+use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 
+use super::flat::one_axis_view;
 use super::{FlatArray, FlatView, Sealed};
 use crate::elements::WritableElement;
 use crate::error::Result;
@@ -59,9 +60,9 @@ macro_rules! rows {
 rows! {
     [D: Dimension] ArrayRef<A, D>: |rows, writer| writer.push_array(rows);
     [S: Data<Elem = A>, D: Dimension] ArrayBase<S, D>: |rows, writer| writer.push_array(rows);
-    [] [A]: |rows, writer| writer.push_array(&aview1(rows));
-    [const N: usize] [A; N]: |rows, writer| writer.push_array(&aview1(rows));
-    [] Vec<A>: |rows, writer| writer.push_array(&aview1(rows));
+    [] [A]: |rows, writer| writer.push_array(&one_axis_view(rows)?);
+    [const N: usize] [A; N]: |rows, writer| writer.push_array(&one_axis_view(rows)?);
+    [] Vec<A>: |rows, writer| writer.push_array(&one_axis_view(rows)?);
     [] FlatArray<A>: |rows, writer| rows.view().push_to(writer);
     [] FlatView<'_, A>: |rows, writer| writer.push_array(&rows.array());
 }
@@ -102,13 +103,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the rows have a different shape.
-    /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if a [`DynArray`](crate::DynArray) or a [`DynView`](crate::DynView) does not have exactly the dtype of the file.
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has more or fewer elements than its declared shape, or after an
-    ///   earlier error, or if [`extend`](NpyWriter::extend) has left a row incomplete.
-    /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a text exceeds the width.
-    /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
-    /// - [`Changed`](crate::error::ErrorKind::Changed) if another process has changed the file.
+    /// Those of [`push`](Self::push) and of [`finish`](Self::finish).
     pub fn push_and_finish<T: Rows<A> + ?Sized>(mut self, rows: &T) -> Result<W> {
         self.push(rows)?;
         self.finish()

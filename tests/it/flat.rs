@@ -89,6 +89,9 @@ fn shape_with_wrong_element_count_is_refused() {
     let endless = [ndarray_io::element::Void([0u8; 0]); usize::MAX];
     let error = endless[..].write_npy(Vec::new()).unwrap_err();
     assert!(error.message().ends_with("is too large"), "{error}");
+    let mut rows = ndarray_io::NpyWriter::new(std::io::Cursor::new(Vec::new()), &[]).unwrap();
+    let error = rows.push(&endless[..]).unwrap_err();
+    assert!(error.message().ends_with("is too large"), "{error}");
     let scattered = ndarray::arr2(&[[1, 2], [3, 4]]);
     assert!(FlatView::try_from(scattered.column(0)).is_err());
     assert_eq!(FlatView::try_from(scattered.t()).unwrap().order(), Order::Fortran);
