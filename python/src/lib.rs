@@ -20,7 +20,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     use super::{PyModule, PyModuleMethods as _};
-    use pyo3::prelude::*;
+    use pyo3::exceptions::PyImportError;
+    use pyo3::{ffi, prelude::*};
 
     #[pymodule_export]
     use super::append::{Appender, append};
@@ -40,6 +41,15 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What PyO3 keeps in statics belongs to one interpreter, and PyO3 0.30 does not check which.
+        // SAFETY: this thread runs in an interpreter.
+        let interpreter = unsafe { ffi::PyInterpreterState_Get() };
+        // SAFETY: an interpreter that runs.
+        if unsafe { ffi::PyInterpreterState_GetID(interpreter) } != 0 {
+            return Err(PyImportError::new_err(
+                "ndarray_io works in the main interpreter only, not in subinterpreters",
+            ));
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
