@@ -159,10 +159,10 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
     };
     let whole = of(&two_tensor_pickle()).unwrap();
     assert_eq!(
-        whole.read("a").unwrap().view::<f32, ndarray::Ix2>().unwrap(),
+        whole.read("a").unwrap().into_array::<f32, ndarray::Ix2>().unwrap(),
         arr2(&[[1.0, 2.0], [3.0, 4.0]])
     );
-    assert_eq!(whole.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[2.0, 4.0]));
+    assert_eq!(whole.read("b").unwrap().into_array::<f32, ndarray::Ix1>().unwrap(), arr1(&[2.0, 4.0]));
     let (mut random, mut opened) = (Random(3), 0);
     for _ in 0..mutation_count() {
         let opening = of(&random.damaged_copy(&two_tensor_pickle()));
@@ -191,7 +191,7 @@ fn negation_flag_is_applied_to_floats_only() {
         Torch::open_in(archive(&[("data.pkl", &negated(class)), ("data/0", &storage)])).unwrap()
     };
     let floats = of(b"Float");
-    assert_eq!(floats.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[-2.0, -4.0]));
+    assert_eq!(floats.read("b").unwrap().into_array::<f32, ndarray::Ix1>().unwrap(), arr1(&[-2.0, -4.0]));
     let whole = of(b"Int");
     assert_eq!(whole.others()[0].0, "b");
 }

@@ -197,7 +197,10 @@ fn arrays_in_joblib_files_are_viewed_without_copying() {
         let written = |pickle: &Pickle| Pickle::write(pickle.object(), &Default::default()).unwrap();
         assert!(written(&viewed) == written(&copied), "{name}");
         // `<i8`: 0 to 4, as joblib loads it.
-        if let (true, View::Array(array)) = (name.starts_with("numbers"), viewed.object().view()) {
+        let is_native = cfg!(target_endian = "little"); // other numbers are copied
+        if let (true, true, View::Array(array)) =
+            (is_native, name.starts_with("numbers"), viewed.object().view())
+        {
             let view = array.view::<i64, Ix1>().unwrap();
             assert_eq!(view, arr1(&[0, 1, 2, 3, 4]));
             assert!(place.contains(&view.as_ptr().cast()), "{name}");
@@ -209,7 +212,7 @@ fn arrays_in_joblib_files_are_viewed_without_copying() {
             let View::Array(array) = alone.view() else { panic!("an array") };
             assert_eq!(array.to_array::<i64, Ix1>().unwrap(), arr1(&[0, 1, 2, 3, 4]));
         } else {
-            assert!(!name.starts_with("numbers"), "{name}");
+            assert!(!is_native || !name.starts_with("numbers"), "{name}");
         }
     }
 }

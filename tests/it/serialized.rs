@@ -11,6 +11,8 @@ use serde_1::Serialize;
 use serde_1::de::DeserializeOwned;
 use serde_json::{from_value, json, to_value};
 
+use crate::support::native_descr;
+
 fn deserialize_error<T: DeserializeOwned + std::fmt::Debug>(value: serde_json::Value) -> String {
     from_value::<T>(value).unwrap_err().to_string()
 }
@@ -35,7 +37,7 @@ fn dtypes_are_texts_as_numpy_spells_them() {
     }
     assert_eq!(to_value(DType::from(Narrow::BFloat16)).unwrap(), json!("bfloat16"));
     assert_eq!(from_value::<DType>(json!("bfloat16")).unwrap(), Narrow::BFloat16.into());
-    assert_eq!(from_value::<DType>(json!("float64")).unwrap(), "<f8".parse::<DType>().unwrap());
+    assert_eq!(from_value::<DType>(json!("float64")).unwrap(), native_descr("<f8").parse().unwrap());
     assert!(deserialize_error::<DType>(json!("f7")).starts_with("unsupported dtype f7"));
 }
 

@@ -49,7 +49,9 @@ fn plain_commands_match_sessions_without_a_shell() {
             }
             let wanted = wanted.split("\n## ").next().unwrap();
             // Only data in this machine's byte order can be mapped.
-            if cfg!(target_endian = "big") && wanted.contains("mappable") {
+            if cfg!(target_endian = "big")
+                && (wanted.contains("mappable") || wanted.contains("can_be_mapped"))
+            {
                 continue;
             }
             let said = tempfile::tempfile().unwrap();

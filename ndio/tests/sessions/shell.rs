@@ -78,10 +78,10 @@ macro_rules! sessions {
     };
 }
 
-sessions!(password select found show verify scan join pack query json plot manual stacks);
+sessions!(password show verify scan join pack query json plot manual stacks);
 
 // They write and show dtypes without a byte order, for which this machine's is used.
-sessions!(#[cfg(target_endian = "little")] info convert neighbors tables diff hostile streams);
+sessions!(#[cfg(target_endian = "little")] info select found convert neighbors tables diff hostile streams);
 
 #[cfg(target_pointer_width = "64")]
 sessions!(verify_bad verify_ra);
