@@ -1,5 +1,6 @@
-"""What .ci/machines found, as a page: FOLDER OF OUTPUTS, PAGE."""
+"""What .ci/machines found, as a page: FOLDER OF OUTPUTS, PAGE, COMMIT."""
 
+import datetime
 import pathlib
 import re
 import sys
@@ -61,7 +62,7 @@ def listed(lines):
 
 
 def main():
-    folder, page = map(pathlib.Path, sys.argv[1:])
+    folder, page, commit = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
     results = {target: (folder / f"{target}.txt").read_text(errors="replace") for target in NAMES if (folder / f"{target}.txt").exists()}
     whole = tests(results.get("x86_64", ""))
     ran_whole = {key for key, end in whole.items() if end.startswith("ok")}
@@ -98,6 +99,7 @@ def main():
     table = "\n".join(rows)
     page.write_text(
         f"{head}<!-- made by .ci/machines -->\n\n"
+        f"Of commit {commit}, on {datetime.date.today()}.\n\n"
         "| target | compiler | passed | failed | left out of x86-64's | of its own |\n|---|---|---|---|---|---|\n"
         f"{table}\n{''.join(notes)}"
     )

@@ -7,6 +7,7 @@ The page is made from `rows.py`: `--update` writes it.
 import argparse
 import pathlib
 import random
+import re
 import sys
 import tempfile
 import warnings
@@ -22,14 +23,22 @@ from writes import writes
 warnings.simplefilter("ignore")
 # What follows on the page is written by hand.
 END = "\n## What is not generated\n"
-PAGE = pathlib.Path(__file__).parent.parent.parent / "docs" / "numpy-differences.md"
+ROOT = pathlib.Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "numpy-differences.md"
+
+
+def versions():
+    """Those of NumPy that CI compares: the one of each run, and those of its jobs that run all steps."""
+    one = re.search(r"\bversion=([0-9.]+)$", (ROOT / ".ci/run").read_text(), re.M)[1]
+    jobs = re.findall(r"python: '[0-9.]+', numpy: '([0-9.]+)' }", (ROOT / ".github/workflows/ci.yml").read_text())
+    return " and ".join(dict.fromkeys([one, *jobs]))
 
 
 def page():
     lines = [
         "# Where this library differs from NumPy",
         "",
-        "`.ci/differences` generates headers, casts, slices, joins, archives and their damages, and arrays to be written by chance, more than 20,000 in each run, and compares what NumPy 2.4 or 2.5 and `ndio` make of them. Every difference is a row here, and",
+        f"`.ci/differences` generates headers, casts, slices, joins, archives and their damages, and arrays to be written by chance, more than 20,000 in each run, and compares what NumPy {versions()} and `ndio` make of them. Every difference is a row here, and",
         "every row has been met; the page is made from the script. What is compared in other ways is at the end.",
     ]
     for section in dict.fromkeys(row[0] for row in ROWS):
