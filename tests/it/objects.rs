@@ -207,7 +207,9 @@ fn out_of_band_buffers_round_trip() {
         let pickle = Pickle::read_with_buffers(&pickled[..], &buffers, &options).unwrap();
         let object = pickle.object();
         // Elsewhere, NumPy shows the byte order of little-endian arrays.
-        assert!(cfg!(target_endian = "big") || object.to_string() == line["shown"].as_str().unwrap());
+        if cfg!(target_endian = "little") {
+            assert_eq!(object.to_string(), line["shown"].as_str().unwrap());
+        }
         // With fewer buffers or none at all.
         if let Some((_, fewer)) = buffers.split_last() {
             let error = Pickle::read_with_buffers(&pickled[..], fewer, &options).unwrap_err();
