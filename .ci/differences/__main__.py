@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 
+import yaml
 from archives import archives, damages
 from casts import casts
 from common import IS_2_5, Tally
@@ -30,8 +31,8 @@ PAGE = ROOT / "docs" / "numpy-differences.md"
 def versions():
     """Those of NumPy that CI compares: the one of each run, and those of its jobs that run all steps."""
     one = re.search(r"\bversion=([0-9.]+)$", (ROOT / ".ci/run").read_text(), re.M)[1]
-    jobs = re.findall(r"python: '[0-9.]+', numpy: '([0-9.]+)' }", (ROOT / ".github/workflows/ci.yml").read_text())
-    return " and ".join(dict.fromkeys([one, *jobs]))
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["numpy"]["strategy"]["matrix"]["include"]
+    return " and ".join(dict.fromkeys([one, *(job["numpy"] for job in jobs if "steps" not in job)]))
 
 
 def page():

@@ -197,22 +197,21 @@ fn arrays_in_joblib_files_are_viewed_without_copying() {
         let written = |pickle: &Pickle| Pickle::write(pickle.object(), &Default::default()).unwrap();
         assert!(written(&viewed) == written(&copied), "{name}");
         // `<i8`: 0 to 4, as joblib loads it.
-        let is_native = cfg!(target_endian = "little"); // other numbers are copied
-        if let (true, true, View::Array(array)) =
-            (is_native, name.starts_with("numbers"), viewed.object().view())
-        {
-            let view = array.view::<i64, Ix1>().unwrap();
-            assert_eq!(view, arr1(&[0, 1, 2, 3, 4]));
-            assert!(place.contains(&view.as_ptr().cast()), "{name}");
-            // It is shared with the object, and independent of what is detached.
-            assert_eq!(Arc::strong_count(&bytes), 2);
+        if name.starts_with("numbers") {
+            let View::Array(array) = viewed.object().view() else { panic!("{name}: not an array") };
+            // Numbers in another byte order than this machine's are copied.
+            if cfg!(target_endian = "little") {
+                let view = array.view::<i64, Ix1>().unwrap();
+                assert_eq!(view, arr1(&[0, 1, 2, 3, 4]));
+                assert!(place.contains(&view.as_ptr().cast()), "{name}");
+                assert_eq!(Arc::strong_count(&bytes), 2);
+            }
+            // What is detached is independent.
             let alone = viewed.object().detach();
             drop((viewed, copied));
             assert_eq!(Arc::strong_count(&bytes), 1);
             let View::Array(array) = alone.view() else { panic!("an array") };
             assert_eq!(array.to_array::<i64, Ix1>().unwrap(), arr1(&[0, 1, 2, 3, 4]));
-        } else {
-            assert!(!is_native || !name.starts_with("numbers"), "{name}");
         }
     }
 }

@@ -288,7 +288,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "reads an array that is too large",
         |_| {
-            ArrayD::<f64>::read_npy(&b"\x93NUMPY\x01\0\x46\0{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,),}            "[..]).map(drop)
+            ArrayD::<f64>::read_npy(&b"\x93NUMPY\x01\0\x46\0{'descr': '<f8', 'fortran_order': False, 'shape': (99999999,),}               "[..]).map(drop)
         },
         &["truncated"],
     ),
