@@ -5,11 +5,12 @@ use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn, ShapeBuilder};
 use super::private::Sealed;
 use super::read::read_items;
 use super::view::view;
-use super::write::{HeaderEncoder, SinkRef, WriteArray};
+use super::write::{SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
 use crate::elements::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
 use crate::error::{Error, Fault, Result, WantedShape};
-use crate::io::{Expected, PayloadRef, ReadArray};
+use crate::header::Header;
+use crate::io::{Expected, Payload, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 
@@ -198,7 +199,7 @@ impl<T: ReadableElement> ReadArray for FlatArray<T> {
         inner_axes_of::<T>().len()
     }
 
-    fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
+    fn from_payload(payload: Payload<'_, '_>) -> Result<Self> {
         let (dim, order, items) = read_items::<T, IxDyn>(payload)?;
         Ok(Self { items, shape: dim.slice().to_vec(), order })
     }
@@ -221,14 +222,14 @@ macro_rules! written {
                 $array.map_or(0, |array| WriteArray::byte_len(&array))
             }
 
-            fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+            fn header(&self, options: &WriteOptions) -> Result<Header> {
                 let $self = self;
-                WriteArray::payload_len(&$array.ok()?, options)
+                WriteArray::header(&$array?, options)
             }
 
-            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
+            fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()> {
                 let $self = self;
-                WriteArray::store(&$array?, sink, options, format)
+                WriteArray::store(&$array?, sink, head, header, options)
             }
         }
 

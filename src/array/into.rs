@@ -4,7 +4,7 @@ use std::io::Read;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::{shape_of, with_inner_axes_grouped};
+use super::{GroupedPayload, shape_of};
 use crate::elements::{self, ReadableElement};
 use crate::error::{Fault, Result, WantedShape};
 use crate::io::{self, Payload};
@@ -62,9 +62,11 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-    with_inner_axes_grouped::<A, D>(payload, &mut |payload| fill_array(array, payload.into_inner())).map_err(
-        |error| header.add_axis_indices(error, elements::inner_axes_of::<A>().len(), innermost_first),
-    )
+    let mut grouped = GroupedPayload::of::<A, D>(payload)?;
+    fill_array(array, grouped.payload()).map_err(|error| {
+        let error = grouped.name_element(error);
+        header.add_axis_indices(error, elements::inner_axes_of::<A>().len(), innermost_first)
+    })
 }
 
 /// Fills an array with a payload whose inner axes have been moved into its dtype.

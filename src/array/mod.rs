@@ -18,7 +18,7 @@ mod write;
 use ndarray::{Axis, Dimension, IntoDimension};
 
 pub use flat::{FlatArray, FlatView};
-pub(crate) use grouped::{group_inner_axes, with_inner_axes_grouped};
+pub(crate) use grouped::{GroupedPayload, group_inner_axes};
 pub(crate) use into::read_into;
 pub(crate) use ra::store_ra;
 pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
@@ -61,7 +61,7 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 
 pub(crate) use private::Sealed;
 pub use rows::Rows;
-pub(crate) use write::{HeaderEncoder, SinkRef, store_npy};
+pub(crate) use write::{SinkRef, store_npy};
 pub use write::{WriteArray, header_of, write_headed};
 
 mod private {

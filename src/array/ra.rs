@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dim
 
 use super::private::Sealed;
 use super::view::{ViewMutNpyExt, ViewNpyExt};
-use super::write::{HeaderEncoder, SinkRef, WriteArray};
+use super::write::{SinkRef, WriteArray};
 use crate::elements::{ViewElement, ViewMutElement};
 use crate::error::{Fault, Result};
 use crate::header::Header;
@@ -201,12 +201,12 @@ pub(crate) fn store_ra<W: Write>(
     options: &WriteOptions,
 ) -> Result<()> {
     let write = options.for_ra();
-    let describe = |header: &Header| RaHeader::of(header, options.get_ra_bools());
+    let header = array.header(&write)?;
+    let found = RaHeader::of(&header, options.get_ra_bools())?;
     if options.get_compression() == Compression::Lz4 {
-        store_compressed(array, Sink::of(&mut writer), &write, &describe)?;
+        store_compressed(array, Sink::of(&mut writer), (&header, found), &write)?;
     } else {
-        let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
-        array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut HeaderEncoder::new(&mut format))?;
+        array.store(SinkRef::new(Sink::of(&mut writer)), found.to_bytes(), &header, &write)?;
     }
     Sink::of(&mut writer).write_and_flush(trailing)
 }
@@ -215,23 +215,21 @@ pub(crate) fn store_ra<W: Write>(
 fn store_compressed(
     array: &dyn WriteArray,
     mut sink: Sink<'_>,
+    (header, mut found): (&Header, RaHeader),
     options: &WriteOptions,
-    describe: &dyn Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
-    use std::cell::Cell;
-
     use crate::codec::lz4;
 
-    /// Collects the encoded elements, or compresses them without a copy if they arrive in a single write.
-    struct PayloadCollector<'a> {
+    /// Collects the encoded elements, or compresses them without a copy if all come with one call.
+    struct PayloadPacker {
+        payload_len: usize,
         bytes: Vec<u8>,
-        payload_size: &'a Cell<usize>,
         packed: Option<Vec<u8>>,
     }
 
-    impl Write for PayloadCollector<'_> {
+    impl Write for PayloadPacker {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            if bytes.len() == self.payload_size.get() {
+            if bytes.len() == self.payload_len {
                 self.packed = Some(lz4::pack(bytes)?);
             } else {
                 self.bytes.extend_from_slice(bytes);
@@ -244,22 +242,14 @@ fn store_compressed(
         }
     }
 
-    let mut found = None;
-    // `format` is called before any element is written, and sets `payload_size` to the size of the payload.
-    let payload_size = Cell::new(usize::MAX);
-    let mut packer = PayloadCollector { bytes: Vec::new(), payload_size: &payload_size, packed: None };
-    let mut format = |header: &Header, _: &_| {
-        payload_size.set(header.len_and_bytes_in_memory()?.1);
-        found = Some(describe(header)?);
-        // The header contains the compressed size, so it is written below, after compression.
-        Ok(Vec::new())
-    };
-    array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut HeaderEncoder::new(&mut format))?;
+    let (_, payload_len) = header.len_and_bytes_in_memory()?;
+    let mut packer = PayloadPacker { payload_len, bytes: Vec::new(), packed: None };
+    // The header has the compressed size, so it is written after the compression.
+    array.store(SinkRef::new(Sink::of(&mut packer)), Vec::new(), header, options)?;
     let packed = match packer.packed {
         Some(packed) => packed,
         None => lz4::pack(&packer.bytes)?,
     };
-    let Some(mut found) = found else { unreachable!("the header is encoded before the elements") };
     found.flags |= crate::ra_format::PACKED_FLAG;
     found.size = packed.len() as u64;
     sink.write(&found.to_bytes())?;
@@ -267,11 +257,6 @@ fn store_compressed(
 }
 
 #[cfg(not(feature = "lz4"))]
-fn store_compressed(
-    _: &dyn WriteArray,
-    _: Sink<'_>,
-    _: &WriteOptions,
-    _: &dyn Fn(&Header) -> Result<RaHeader>,
-) -> Result<()> {
+fn store_compressed(_: &dyn WriteArray, _: Sink<'_>, _: (&Header, RaHeader), _: &WriteOptions) -> Result<()> {
     Err(crate::error::Error::missing_feature("Compression::Lz4", "lz4"))
 }

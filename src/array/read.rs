@@ -5,10 +5,10 @@ use std::io::Read;
 use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
-use super::{dimension, with_inner_axes_grouped};
+use super::{GroupedPayload, dimension};
 use crate::elements::{self, ReadableElement};
 use crate::error::Result;
-use crate::io::{Expected, NpyReader, Payload, PayloadRef, ReadArray, output_of};
+use crate::io::{Expected, NpyReader, Payload, ReadArray};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer;
@@ -84,7 +84,7 @@ where
         elements::inner_axes_of::<A>().len()
     }
 
-    fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
+    fn from_payload(payload: Payload<'_, '_>) -> Result<Self> {
         let (dim, order, items) = read_items::<A, D>(payload)?;
         let shape = dim.set_f(order == Order::Fortran);
         // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
@@ -97,18 +97,13 @@ where
 pub(super) fn read_items<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<(D, Order, Vec<A>)> {
-    if const { A::IS_READ_AS_BYTES } {
-        return read_ungrouped(payload); // there are no inner axes
-    }
-    let read = |PayloadRef(payload): PayloadRef<'_, '_>| read_ungrouped(payload);
-    output_of(read, |read| with_inner_axes_grouped::<A, D>(payload, read))
-}
-
-fn read_ungrouped<A: ReadableElement, D: Dimension>(
-    Payload { source, header, options }: Payload<'_, '_>,
-) -> Result<(D, Order, Vec<A>)> {
+    let mut grouped = GroupedPayload::of::<A, D>(payload)?;
+    let Payload { source, header, options } = grouped.payload();
     // The type first: a caller that tries one type after the other asks for it.
     let plan = elements::read_plan_for::<A>(header.dtype(), options)?;
-    let dim: D = dimension(header.shape_ref())?;
-    Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
+    let (dim, order) = (dimension(header.shape_ref())?, header.order());
+    match transfer::read(source, header, plan, options) {
+        Ok(items) => Ok((dim, order, items)),
+        Err(error) => Err(grouped.name_element(error)),
+    }
 }

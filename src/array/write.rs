@@ -2,14 +2,12 @@
 
 use std::io::Write;
 
-use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
+use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 
 use super::private::Sealed;
 use super::shape_of;
-use crate::dtype::DType;
-use crate::elements::cast::StridedBytes;
-use crate::elements::{ByteTransform, WritableElement, WritePlan};
-use crate::error::{Fault, Result};
+use crate::elements::{WritableElement, WritePlan};
+use crate::error::Result;
 use crate::header::Header;
 use crate::io::{self, change, order_of};
 use crate::options::{Verb, WriteOptions};
@@ -75,7 +73,10 @@ impl WriteOptions {
     /// ```
     pub fn write_to<T: WriteArray + ?Sized>(&self, mut writer: impl Write, array: &T) -> Result<()> {
         self.check_for(Verb::WriteTo)?;
-        write_and_sync(&array, &mut writer, self, &mut io::format_npy_header)
+        // Checked first, so that a writer that cannot be synced receives nothing.
+        change::check_can_sync(&mut writer, self)?;
+        store_npy(&array, Sink::of(&mut writer), self)?;
+        change::sync_writer(&mut writer, self)
     }
 }
 
@@ -104,17 +105,17 @@ pub trait WriteArray: Sealed {
     fn byte_len(&self) -> usize;
 
     /// Returns the size of the elements in a file, in bytes, if it is known before they are written.
-    fn payload_len(&self, options: &WriteOptions) -> Option<u64>;
-
-    /// Returns whether storing the array twice writes the same bytes.
-    #[doc(hidden)]
-    fn is_repeatable(&self) -> bool {
-        true
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+        self.header(options).ok()?.payload_len()
     }
 
-    /// Writes the header, as encoded by `format`, and the elements.
+    /// Returns the header that the array has when it is written with these options.
     #[doc(hidden)]
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()>;
+    fn header(&self, options: &WriteOptions) -> Result<Header>;
+
+    /// Writes `head`, which encodes the header, and the elements as this header describes them, and flushes the sink.
+    #[doc(hidden)]
+    fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()>;
 }
 
 /// Implements writing for pointers to arrays.
@@ -132,12 +133,12 @@ macro_rules! written_through {
                 (**self).payload_len(options)
             }
 
-            fn is_repeatable(&self) -> bool {
-                (**self).is_repeatable()
+            fn header(&self, options: &WriteOptions) -> Result<Header> {
+                (**self).header(options)
             }
 
-            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
-                (**self).store(sink, options, format)
+            fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()> {
+                (**self).store(sink, head, header, options)
             }
         }
     )*};
@@ -148,21 +149,6 @@ written_through! {
     &T;
     /// An array in a box, as lists of arrays of several types have it.
     Box<T>;
-}
-
-/// A format's encoding of a header.
-#[doc(hidden)]
-pub struct HeaderEncoder<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
-
-impl<'a> HeaderEncoder<'a> {
-    pub(super) fn new(make: &'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>) -> Self {
-        Self(make)
-    }
-
-    /// Encodes a header.
-    pub(crate) fn encode(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
-        self.0(header, options)
-    }
 }
 
 /// A sink in public signatures: a type that users can neither name nor create.
@@ -181,20 +167,9 @@ impl<'a> SinkRef<'a> {
 
 /// Writes an array as an NPY file, and flushes the sink.
 pub(crate) fn store_npy(array: &dyn WriteArray, sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
-    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut io::format_npy_header))
-}
-
-/// Writes what `head` makes of an array's header, and the elements; then syncs the writer, if the options request it.
-fn write_and_sync<W: Write>(
-    array: &dyn WriteArray,
-    writer: &mut W,
-    options: &WriteOptions,
-    head: &mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>,
-) -> Result<()> {
-    // Checked first, so that a writer that cannot be synced receives nothing.
-    change::check_can_sync(writer, options)?;
-    array.store(SinkRef(Sink::of(writer)), options, &mut HeaderEncoder(head))?;
-    change::sync_writer(writer, options)
+    let header = array.header(options)?;
+    let head = io::format_npy_header(&header, options)?;
+    array.store(SinkRef(sink), head, &header, options)
 }
 
 /// Writes an array in a format of the caller: what `head` makes of its header, and then the elements.
@@ -230,7 +205,10 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
     head: &mut dyn FnMut(&Header) -> Result<Vec<u8>>,
 ) -> Result<()> {
     options.check_for(Verb::WriteHeaded)?;
-    write_and_sync(&array, &mut writer, options, &mut |header, _| head(header))
+    change::check_can_sync(&mut writer, options)?;
+    let header = array.header(options)?;
+    array.store(SinkRef(Sink::of(&mut writer)), head(&header)?, &header, options)?;
+    change::sync_writer(&mut writer, options)
 }
 
 /// Returns the header that an array has when it is written with these options: the dtype, the order and the shape.
@@ -251,52 +229,7 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> Result<Header> {
-    header_of_any(&array, options)
-}
-
-fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Header> {
-    let mut found = None;
-    // An error after the header keeps the elements from being written.
-    let mut make = |header: &Header, _: &WriteOptions| {
-        found = Some(header.clone());
-        Err(Fault::Cancelled.into())
-    };
-    let stored = array.store(SinkRef(Sink::of(&mut std::io::sink())), options, &mut HeaderEncoder(&mut make));
-    match (found, stored) {
-        (Some(header), _) => Ok(header),
-        (None, Err(error)) => Err(error),
-        (None, Ok(())) => unreachable!("the header is encoded before the elements"),
-    }
-}
-
-/// Writes the header and elements that are bytes, in this order of their axes; `transform` puts the bytes into the order of the file.
-///
-/// Not generic, so that it is compiled once.
-fn store_bytes(
-    sink: &mut Sink<'_>,
-    header: &Header,
-    (items, order): (StridedBytes<'_>, Order),
-    transform: &ByteTransform,
-    options: &WriteOptions,
-    format: &mut HeaderEncoder<'_>,
-) -> Result<()> {
-    let items = if order == Order::Fortran { items.reversed() } else { items };
-    let head = format.encode(header, options)?;
-    transfer::write_strided(sink, head, header, &items, transform, options)
-}
-
-fn payload_len_of(dtype: DType, shape: &[usize]) -> Option<u64> {
-    Header::new(dtype, Order::C, shape.into()).ok()?.payload_len()
-}
-
-fn dtype_for<A: WritableElement, D: Dimension>(
-    view: &ArrayView<'_, A, D>,
-    options: &WriteOptions,
-) -> Result<DType> {
-    match const { A::IS_ALWAYS_BITWISE } {
-        true => A::dtype_for(&mut std::iter::empty(), options),
-        false => A::dtype_for(&mut view.iter(), options),
-    }
+    array.header(options)
 }
 
 impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> where Self: WriteArray {}
@@ -307,12 +240,12 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBa
         ArrayRef::byte_len(self)
     }
 
-    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
-        ArrayRef::payload_len(self, options)
+    fn header(&self, options: &WriteOptions) -> Result<Header> {
+        ArrayRef::header(self, options)
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
-        ArrayRef::store(self, sink, options, format)
+    fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()> {
+        ArrayRef::store(self, sink, head, header, options)
     }
 }
 
@@ -321,42 +254,40 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         self.len().saturating_mul(size_of::<A>())
     }
 
-    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
-        let dtype = dtype_for(&self.view(), options).ok()?;
-        payload_len_of(dtype, self.shape())
+    fn header(&self, options: &WriteOptions) -> Result<Header> {
+        const { A::FILE_LAYOUT.assert_writable() };
+        let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
+        let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
+        let dtype = match (const { A::IS_ALWAYS_BITWISE }, order) {
+            (true, _) => A::dtype_for(&mut std::iter::empty(), options),
+            // For text, this iterates over all elements to find the longest one.
+            (false, Order::C) => A::dtype_for(&mut self.iter(), options),
+            (false, Order::Fortran) => A::dtype_for(&mut self.t().iter(), options),
+        };
+        Header::new(dtype?, order, shape_of(&self.raw_dim()))
     }
 
     fn store(
         &self,
         SinkRef(mut sink): SinkRef<'_>,
+        head: Vec<u8>,
+        header: &Header,
         options: &WriteOptions,
-        format: &mut HeaderEncoder<'_>,
     ) -> Result<()> {
-        const { A::FILE_LAYOUT.assert_writable() };
-        let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
-        let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
-        if const { A::IS_ALWAYS_BITWISE && transfer::has_usual_size::<A>() } {
-            let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
-            let header = Header::new(dtype, order, self.shape().into())?;
-            return match A::write_plan(header.dtype()) {
-                WritePlan::Bitwise(out) => {
-                    let items = (out.strided(self), order);
-                    store_bytes(&mut sink, &header, items, out.transform(), options, format)
-                }
-                _ => unreachable!("its plan is bitwise"),
-            };
-        }
         // Fortran order is C order with the axes reversed.
-        let view = if order == Order::Fortran { self.t() } else { self.view() };
-        // For text, this iterates over all elements to find the longest one.
-        let dtype = dtype_for(&view, options)?;
-        let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
+        let is_fortran = header.order() == Order::Fortran;
         let write_plan = A::write_plan(header.dtype());
-        let head = format.encode(&header, options)?;
+        if const { A::IS_ALWAYS_BITWISE && transfer::has_usual_size::<A>() } {
+            let WritePlan::Bitwise(out) = write_plan else { unreachable!("its plan is bitwise") };
+            let items = out.strided(self);
+            let items = if is_fortran { items.reversed() } else { items };
+            return transfer::write_strided(&mut sink, head, header, &items, out.transform(), options);
+        }
+        let view = if is_fortran { self.t() } else { self.view() };
         let items = match view.to_slice() {
             Some(items) => Items::Contiguous(items),
             None => Items::Strided(view.into_dyn()),
         };
-        transfer::write(&mut sink, head, &header, items, &write_plan, options)
+        transfer::write(&mut sink, head, header, items, &write_plan, options)
     }
 }

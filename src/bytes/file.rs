@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io;
 
-use super::{ReadAt, ReadBuf, ReadHints, coalesce, fill, fill_at};
+use super::{ReadAt, ReadHints, coalesce, fill};
 use crate::error::Result;
 
 /// A file as a source of bytes.
@@ -111,29 +111,6 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
         file.seek(SeekFrom::Start(at))?;
         file.read(into)
     }
-}
-
-/// Fills up to `max_len` bytes from an offset, and returns how many were read: fewer only at the end.
-pub(super) fn fill_read_buf(file: &File, buf: &mut ReadBuf<'_>, max_len: usize, at: u64) -> Result<usize> {
-    let max_len = max_len.min(buf.left());
-    if i64::try_from(at.saturating_add(max_len as u64)).is_err() {
-        return buf.read_with(max_len, |into| fill_at(&LocalFile(file), into, at));
-    }
-    #[cfg(unix)]
-    {
-        let mut filled = 0;
-        while filled < max_len {
-            match buf.read_file(max_len - filled, file, at + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(filled)
-    }
-    #[cfg(not(unix))]
-    buf.read_with(max_len, |into| fill_at(&LocalFile(file), into, at))
 }
 
 /// Reads cached data at an offset without waiting for the disk; `None` if that is impossible.

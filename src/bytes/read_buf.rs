@@ -1,7 +1,6 @@
 //! [`ReadBuf`]: memory for bytes that is not cleared before it is filled.
 #![allow(unsafe_code)]
 
-#[cfg(unix)]
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::slice;
@@ -10,6 +9,7 @@ use bytemuck::Pod;
 
 use super::chunks::AsChunks;
 use super::runs::ListedRuns;
+use super::{LocalFile, fill_at};
 use crate::error::{Fault, Result};
 
 /// Memory that is filled from its beginning.
@@ -190,14 +190,28 @@ impl<'a> ReadBuf<'a> {
         count * SIZE + if rest.len() < SIZE { self.copy(rest) } else { 0 }
     }
 
-    /// Reads up to `max_len` bytes of a file at an offset, without using its position, and returns how many were read.
-    #[cfg(unix)]
-    pub(crate) fn read_file(&mut self, max_len: usize, file: &File, at: u64) -> std::io::Result<usize> {
+    /// Reads up to `max_len` bytes of a file from an offset, and returns how many were read: fewer only at the end.
+    pub(super) fn fill_from_file(&mut self, file: &File, max_len: usize, at: u64) -> Result<usize> {
         let max_len = max_len.min(self.left());
-        let (read, _) = rustix::io::pread(file, &mut self.bytes[self.filled..][..max_len], at)?;
-        let count = read.len();
-        self.advance(count);
-        Ok(count)
+        #[cfg(unix)]
+        if i64::try_from(at.saturating_add(max_len as u64)).is_ok() {
+            let mut filled = 0;
+            while filled < max_len {
+                let rest = &mut self.bytes[self.filled..][..max_len - filled];
+                match rustix::io::pread(file, rest, at + filled as u64) {
+                    Ok(([], _)) => break,
+                    Ok((read, _)) => {
+                        let count = read.len();
+                        self.advance(count);
+                        filled += count;
+                    }
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(std::io::Error::from(error).into()),
+                }
+            }
+            return Ok(filled);
+        }
+        self.read_with(max_len, |into| fill_at(&LocalFile(file), into, at))
     }
 
     /// Calls `read` with up to `max_len` initialized bytes; it returns how many at their beginning it has filled.

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::file::fill_read_buf;
 use super::{LocalFile, ReadAt, ReadBuf, ReadHints, Runs, fill_at};
 use crate::error::Result;
 
@@ -157,9 +156,9 @@ impl<'a> Region<'a> {
                 let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
                 Ok(buf.copy(&rest[..max_len.min(rest.len())]))
             }
-            Origin::File(file) => fill_read_buf(file, buf, max_len, at),
+            Origin::File(file) => buf.fill_from_file(file, max_len, at),
             Origin::Other(source) => match source.file() {
-                Some((file, start)) => fill_read_buf(file, buf, max_len, start.saturating_add(at)),
+                Some((file, start)) => buf.fill_from_file(file, max_len, start.saturating_add(at)),
                 None => buf.read_with(max_len, |into| fill_at(source, into, at)),
             },
         }

@@ -68,7 +68,9 @@ fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
     let mut part = loading.start(len.div_ceil(size_of::<W>()), true)?;
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
     transfer::os::advise_huge_pages(part.memory());
-    part.load(usize::MAX, &mut |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
+    let mut block = part.next_block(usize::MAX);
+    block.buf().read_with(usize::MAX, |bytes| Ok(bytes.len()))?;
+    block.commit()?;
     Ok(words.finish())
 }
 

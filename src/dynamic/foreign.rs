@@ -8,7 +8,7 @@ use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice
 use super::check::check_items;
 use super::order::{FULL_AXIS, write_selected_words};
 use super::{DynArray, view_of};
-use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
+use crate::array::{Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
 use crate::elements::{
@@ -16,7 +16,7 @@ use crate::elements::{
 };
 use crate::error::{Fault, Result, WantedShape};
 use crate::header::Header;
-use crate::io::{NpyReader, Payload, PayloadRef};
+use crate::io::{NpyReader, Payload};
 use crate::options::WriteOptions;
 use crate::parts::{NpyFile, Selection};
 use crate::shape::{Order, Shape};
@@ -200,18 +200,15 @@ impl WriteArray for DynView<'_> {
         usize::try_from(self.header.payload_len().unwrap_or_default()).unwrap_or(usize::MAX)
     }
 
-    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
-        self.header.payload_len()
+    fn header(&self, options: &WriteOptions) -> Result<Header> {
+        super::written_header(&self.header, options)
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
-        let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
-        if other.is_some_and(|other| other != *self.dtype()) {
-            return self.to_array()?.store(sink, options, format); // which converts a copy
+    fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()> {
+        if header.dtype() != self.dtype() {
+            return self.to_array()?.store(sink, head, header, options); // which converts a copy
         }
-        let order = options.get_order().unwrap_or(self.header.order());
-        let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-        let head = format.encode(&header, options)?;
+        let order = header.order();
         let mut sink = sink.into_inner();
         if self.header.len() > 0 && are_contiguous(&self.header, &self.strides, order) {
             return transfer::write_bytes(&mut sink, head, self.bytes, options);
@@ -258,7 +255,7 @@ fn check_len(header: &Header, into: &[u8]) -> Result<()> {
 
 /// Reads the elements of a payload into memory of exactly their size, checks them, and puts them into a byte order.
 pub(crate) fn fill(
-    PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>,
+    Payload { source, header, options }: Payload<'_, '_>,
     into: &mut [u8],
     order: Option<ByteOrder>,
 ) -> Result<()> {
@@ -305,7 +302,7 @@ impl<R: Read> NpyReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_into_bytes(&mut self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
-        self.read_payload_with(0, &mut |payload| fill(payload, into, byte_order))
+        self.read_payload(0, |payload| fill(payload, into, byte_order))
     }
 }
 

@@ -29,9 +29,7 @@ pub use foreign::DynView;
 #[cfg(feature = "npz")]
 pub(crate) use foreign::fill;
 
-use crate::array::{
-    HeaderEncoder, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt,
-};
+use crate::array::{ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::array::{dimension, prepare_view};
 use crate::dtype::{Casting, DType};
 use crate::elements::cast::{self, Bitwise};
@@ -41,7 +39,7 @@ use crate::elements::{
 };
 use crate::error::{Error, Fault, Result, Returned};
 use crate::header::Header;
-use crate::io::{NpyReader, PayloadRef, ReadArray};
+use crate::io::{NpyReader, Payload, ReadArray};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
 use crate::transfer;
@@ -403,7 +401,7 @@ impl DynArray {
         let mut bytes = self.data.bytes();
         let mut source = transfer::Source::of(&mut bytes);
         let header = self.header_with_raw_bytes_option(options)?;
-        Array::from_payload(PayloadRef::new(&mut source, &header, options))
+        Array::from_payload(Payload { source: &mut source, header: &header, options })
             .map_err(|error| self.header.add_axis_indices(error, inner_axes_of::<A>().len(), false))
     }
 }
@@ -415,8 +413,7 @@ impl ReadNpyExt for DynArray {}
 impl ReadRaExt for DynArray {}
 
 impl ReadArray for DynArray {
-    fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self> {
-        let payload = payload.into_inner();
+    fn from_payload(payload: Payload<'_, '_>) -> Result<Self> {
         // Only a payload of objects, which is a pickle, has no known length.
         if payload.header.payload_len().is_none() {
             #[cfg(feature = "object")]
@@ -439,46 +436,39 @@ impl WriteArray for DynArray {
         self.data.len()
     }
 
-    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
-        self.header.payload_len()
+    fn header(&self, options: &WriteOptions) -> Result<Header> {
+        written_header(&self.header, options)
     }
 
-    /// Keeps the byte order unless the options choose one.
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
-        let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
-        if let Some(other) = other.filter(|other| other != self.dtype() && !other.has_object()) {
+    fn store(&self, sink: SinkRef<'_>, head: Vec<u8>, header: &Header, options: &WriteOptions) -> Result<()> {
+        if header.dtype() != self.dtype() {
             // Writes a converted copy, so memory temporarily contains the elements twice.
-            return self.cast_to(&other, Casting::Safe)?.store(sink, options, format);
+            return self.cast_to(header.dtype(), Casting::Safe)?.store(sink, head, header, options);
         }
         let mut sink = sink.into_inner();
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
-            let order = options.get_order().unwrap_or(self.order());
-            let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-            let items = object::rearranged(objects, &self.header, order);
-            let payload = object::encode(&mut items.iter(), &header, options)?;
-            return transfer::write_bytes(&mut sink, format.encode(&header, options)?, &payload, options);
+            let items = object::rearranged(objects, &self.header, header.order());
+            let payload = object::encode(&mut items.iter(), header, options)?;
+            return transfer::write_bytes(&mut sink, head, &payload, options);
         }
-        match options.get_order() {
-            Some(order) if order != self.order() => {
-                let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-                let head = format.encode(&header, options)?;
-                // With fewer than two axes, both orders are the same.
-                if self.shape().len() < 2 {
-                    return transfer::write_bytes(&mut sink, head, self.data.bytes(), options);
-                }
-                sink.write(&head)?;
-                self.write_elements(&mut sink, order, options)?;
-                sink.write_and_flush(&[])
-            }
-            _ => transfer::write_bytes(
-                &mut sink,
-                format.encode(&self.header, options)?,
-                self.data.bytes(),
-                options,
-            ),
+        // With fewer than two axes, both orders are the same.
+        if header.order() == self.order() || self.shape().len() < 2 {
+            return transfer::write_bytes(&mut sink, head, self.data.bytes(), options);
         }
+        sink.write(&head)?;
+        self.write_elements(&mut sink, header.order(), options)?;
+        sink.flush()
     }
+}
+
+/// Returns the header with which elements are written; the byte order and the order stay unless the options choose another.
+fn written_header(header: &Header, options: &WriteOptions) -> Result<Header> {
+    let dtype = match options.chosen_byte_order().map(|order| header.dtype().with_byte_order(order)) {
+        Some(other) if !other.has_object() => other,
+        _ => header.dtype().clone(),
+    };
+    Header::new(dtype, options.get_order().unwrap_or(header.order()), header.shape_ref().clone())
 }
 
 /// Views the elements that a header describes, of which these are the bytes.

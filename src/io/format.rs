@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::payload::{PayloadReader, PayloadRef};
 use super::ra;
 use crate::error::{Error, Fault, Remedy, Result};
 use crate::header::{Header, Parsed};
@@ -10,6 +9,7 @@ use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::ra_format::{self, RaHeader};
 use crate::shape::Order;
+use crate::transfer::Source;
 
 /// The formats that store a header before the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,15 +158,12 @@ impl FormatHeader {
         }
     }
 
-    /// Passes the elements to `read`, after decompressing them if they are compressed.
-    pub(crate) fn with_payload(
+    /// Returns the uncompressed elements if they are compressed, and otherwise `None`: the source has them.
+    pub(super) fn unpack<'u>(
         &self,
-        payload: PayloadRef<'_, '_>,
-        read: &mut PayloadReader<'_>,
-    ) -> Result<()> {
-        match self {
-            Self::Npy(_) => read(payload),
-            Self::Ra(found) => ra::with_payload(found, payload, read),
-        }
+        source: &mut Source<'_>,
+        options: &ReadOptions,
+    ) -> Result<Option<Source<'u>>> {
+        self.ra().map_or(Ok(None), |found| ra::unpack(found, source, options))
     }
 }

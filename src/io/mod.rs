@@ -15,8 +15,8 @@ mod zeroed;
 pub(crate) use format::{Expected, Format, FormatHeader, format_npy_header};
 pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
+pub(crate) use payload::Payload;
 pub use payload::ReadArray;
-pub(crate) use payload::{Payload, PayloadReader, PayloadRef, output_of};
 #[cfg(feature = "npz")]
 pub(crate) use read::read_whole_source;
 pub(crate) use read::{check_end, read_file, read_header, read_header_of_file, read_npy_header};

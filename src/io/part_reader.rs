@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use super::format::FormatHeader;
-use super::payload::{PayloadRef, ReadArray};
+use super::payload::{Payload, ReadArray};
 use super::reader_state::{State, lost_position_error};
 use crate::bytes;
 use crate::error::{Fault, Result};
@@ -85,7 +85,10 @@ impl<'r, R: Read> PartReader<'r, R> {
         // Lost until the part has been read: a panic leaves the reader within it.
         *self.state = State::Lost;
         let options = self.options.with_progress_of_part(self.position, self.payload_len);
-        let read = T::from_payload(PayloadRef::new(&mut Source::of(&mut self.buffer), part, &options));
+        let read = {
+            let source = &mut Source::of(&mut self.buffer);
+            T::from_payload(Payload { source, header: part, options: &options })
+        };
         match read {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
@@ -186,7 +189,7 @@ impl<R> PayloadBuffer<'_, R> {
     fn take_buffered<T: ReadArray>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
         let need = usize::try_from(part.payload_len()?).ok()?;
         let mut bytes = self.buffered().get(..need)?;
-        let made = T::from_payload(PayloadRef::new(&mut Source::of(&mut bytes), part, options));
+        let made = T::from_payload(Payload { source: &mut Source::of(&mut bytes), header: part, options });
         if made.is_ok() {
             self.consumed += need;
         }

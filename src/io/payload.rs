@@ -1,50 +1,103 @@
-//! A payload that has not been read yet, of any format: its header, its source, and the caller's options.
+//! A payload that has not been read yet, of any format, and what follows once it has been.
 
-use crate::error::Result;
+use std::borrow::Cow;
+
+use super::FormatHeader;
+use super::read::check_end;
+use super::reader_state::State;
+use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
-/// The inputs from which an array is read.
-pub(crate) struct Payload<'p, 's> {
+/// The inputs from which an array is read. Public for signatures of hidden functions: users can neither name nor construct it.
+#[doc(hidden)]
+pub struct Payload<'p, 's> {
     pub(crate) source: &'p mut Source<'s>,
     pub(crate) header: &'p Header,
     pub(crate) options: &'p ReadOptions,
 }
 
-/// [`Payload`] for public signatures: users can neither name nor construct it.
-#[doc(hidden)]
-pub struct PayloadRef<'p, 's>(pub(crate) Payload<'p, 's>);
-
-impl<'p, 's> PayloadRef<'p, 's> {
-    pub(crate) fn new(source: &'p mut Source<'s>, header: &'p Header, options: &'p ReadOptions) -> Self {
-        Self(Payload { source, header, options })
-    }
-
-    pub(crate) fn into_inner(self) -> Payload<'p, 's> {
-        self.0
-    }
+/// A payload whose header has been read, until its elements have been.
+///
+/// What comes before and after the elements is not generic over the array, so that programs do not compile it again for each type that they
+/// read.
+pub(crate) struct PendingPayload<'p, 's> {
+    source: &'p mut Source<'s>,
+    /// Where the elements are if the source does not have them as they are: unpacked, or read together with the header.
+    elements: Option<Source<'s>>,
+    found: Cow<'p, FormatHeader>,
+    options: Cow<'p, ReadOptions>,
+    /// How many axes each element has.
+    inner: usize,
+    follow_up: FollowUp<'p>,
 }
 
-/// What reads a payload, and keeps the array that comes of it.
-///
-/// Functions between the bytes and the elements are not generic over the array, so that programs do not compile them again for each
-/// type that they read.
-pub(crate) type PayloadReader<'a> = dyn FnMut(PayloadRef<'_, '_>) -> Result<()> + 'a;
+/// What follows after the elements.
+pub(super) enum FollowUp<'p> {
+    /// Nothing else may, unless the options allow it.
+    End,
+    /// The state of a reader says what has been read.
+    Reader(&'p mut State),
+}
 
-/// Calls `read_with` with a reader of payloads, and returns what it has made; if it was called twice, that of the second time.
-pub(crate) fn output_of<T>(
-    mut read: impl FnMut(PayloadRef<'_, '_>) -> Result<T>,
-    read_with: impl FnOnce(&mut PayloadReader<'_>) -> Result<()>,
-) -> Result<T> {
-    let mut output = None;
-    read_with(&mut |payload| {
-        output = None; // before another one takes as much memory
-        output = Some(read(payload)?);
-        Ok(())
-    })?;
-    let Some(output) = output else { unreachable!("there was no error, so a payload has been read") };
-    Ok(output)
+impl<'p, 's> PendingPayload<'p, 's> {
+    /// Returns the payload after a header, which comes next in the source, or in `stored` if it has been read already.
+    pub(super) fn new(
+        source: &'p mut Source<'s>,
+        mut stored: Option<Source<'s>>,
+        found: Cow<'p, FormatHeader>,
+        (options, inner): (&'p ReadOptions, usize),
+        follow_up: FollowUp<'p>,
+    ) -> Result<Self> {
+        let options = found.dispatch_options(options);
+        let unpacked = found.unpack(stored.as_mut().unwrap_or(source), &options);
+        let mut pending = Self { source, elements: stored, found, options, inner, follow_up };
+        match unpacked {
+            Ok(None) => {}
+            Ok(unpacked) => pending.elements = unpacked,
+            Err(error) => return Err(pending.fail(error)),
+        }
+        Ok(pending)
+    }
+
+    /// Accepts other bytes after the elements.
+    pub(super) fn allow_trailing(self) -> Self {
+        Self { options: Cow::Owned(self.options.into_owned().allow_trailing(true)), ..self }
+    }
+
+    /// Reads the elements, and does what follows.
+    pub(crate) fn read<T>(mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
+        let source = self.elements.as_mut().unwrap_or(self.source);
+        match read(Payload { source, header: self.found.header(), options: &self.options }) {
+            Ok(made) => self.succeed().map(|()| made),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn succeed(self) -> Result<()> {
+        match self.follow_up {
+            FollowUp::End if self.found.allows_trailing() => Ok(()),
+            FollowUp::End => check_end(self.source, self.found.header(), &self.options),
+            FollowUp::Reader(state) => {
+                self.source.sync_file_position()?;
+                *state = State::AtEnd;
+                Ok(())
+            }
+        }
+    }
+
+    fn fail(self, error: Error) -> Error {
+        if let FollowUp::Reader(state) = self.follow_up {
+            // The type and the limits are checked before the payload is read, so another type can be tried.
+            // (A payload of undeclared size, a pickle, may exceed a limit while it is being read.)
+            let can_retry = error.is_mismatch() || error.is_limit();
+            if can_retry && (self.source.position() == 0 || self.source.restart()) {
+                *state = State::AtPayload;
+            }
+        }
+        self.found.header().add_axis_indices(error, self.inner, self.options.is_innermost_first())
+    }
 }
 
 /// A type into which the elements after a header can be read.
@@ -80,5 +133,5 @@ pub trait ReadArray: Sized {
 
     /// Reads the entire payload.
     #[doc(hidden)]
-    fn from_payload(payload: PayloadRef<'_, '_>) -> Result<Self>;
+    fn from_payload(payload: Payload<'_, '_>) -> Result<Self>;
 }

@@ -1,6 +1,5 @@
 //! The RA format: how its flags affect the reading of elements.
 
-use super::payload::{Payload, PayloadReader, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use crate::error::{CopyReason, Error, Fault, FilePart, FileSection, Remedy, Result};
@@ -54,20 +53,15 @@ pub(super) fn dispatch_options(found: &RaHeader, options: &ReadOptions) -> ReadO
     options.with_raw_records(if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little })
 }
 
-pub(super) fn with_payload(
+pub(super) fn unpack<'u>(
     found: &RaHeader,
-    payload: PayloadRef<'_, '_>,
-    read: &mut PayloadReader<'_>,
-) -> Result<()> {
-    let Payload { source, header, options } = payload.into_inner();
-    let options = dispatch_options(found, options);
-    check_flags(found, &options)?;
-    let Some(unpack) = prepare_unpacking(source, found, &options)? else {
-        return read(PayloadRef::new(source, header, &options));
-    };
-    let (_, len) = header.len_and_bytes_in_memory()?;
-    let mut block = WholeBlockReader::new(len, unpack);
-    read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<Option<Source<'u>>> {
+    check_flags(found, options)?;
+    let Some(unpack) = prepare_unpacking(source, found, options)? else { return Ok(None) };
+    let (_, len) = found.header.len_and_bytes_in_memory()?;
+    Ok(Some(Source::of_owned(Box::new(WholeBlockReader::new(len, unpack)), len as u64)))
 }
 
 fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {

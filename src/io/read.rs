@@ -1,10 +1,13 @@
 //! Reading of headers and of entire files, of any format.
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::path::Path;
 
 use super::change;
 use super::format::{Expected, FormatHeader};
-use super::payload::{PayloadReader, PayloadRef, ReadArray, output_of};
+use super::payload::{FollowUp, Payload, PendingPayload, ReadArray};
+use crate::bytes::Region;
 use crate::error::{Error, Fault, FileSection, Remedy, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
@@ -59,11 +62,10 @@ fn read_header_again(
     expected: Expected,
     options: &ReadOptions,
 ) -> Result<(FormatHeader, usize)> {
-    let again =
-        change::with_header_lock(file, change::LockMode::Shared, &mut change::LockTimeout::default(), || {
-            source.restart();
-            read_header(source, expected, options)
-        });
+    let lock = change::lock_header(file, change::LockMode::Shared, &mut change::LockTimeout::default());
+    source.restart();
+    let again = read_header(source, expected, options);
+    drop(lock);
     source.update_length(); // after the header has been read: it counts only rows that were written before it
     again
 }
@@ -73,47 +75,26 @@ fn surplus_of(source: &Source<'_>, found: &FormatHeader) -> Option<u64> {
     source.remaining()?.checked_sub(found.stored_len()?)
 }
 
-/// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
-fn read_small_file(
-    source: &mut Source<'_>,
-    expected: Expected,
-    options: &ReadOptions,
-    inner: usize,
-    read: &mut PayloadReader<'_>,
-) -> Option<Result<()>> {
-    /// Up to this size, an additional system call costs more than an additional copy of the bytes.
-    const MAX_SMALL_FILE_LEN: u64 = 16 << 10;
-    let length =
-        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE_LEN)?;
-    let mut bytes = vec![0; length as usize];
-    let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
-    let Ok(Parsed::Done(found, used)) = expected.parse(&bytes, options) else { return None };
-    if filled < bytes.len() || found.stored_len() != Some(length - used as u64) {
-        return None; // the general path reports the error
-    }
-    source.advance(length);
-    let mut rest = &bytes[used..];
-    Some(read_payload_and_check_end(&mut Source::of(&mut rest), &found, options, inner, read))
+/// Reads the only array of a file; rows that another process is appending are not included.
+pub(crate) fn read_file<T: ReadArray>(path: &Path, expected: Expected, options: &ReadOptions) -> Result<T> {
+    let mut file = File::open(path)?;
+    // The file has just been opened, so its position is known to be 0 and need not be queried.
+    let (mut small, mut source) = (Vec::new(), Source::of_opened(&mut file));
+    let pending = begin_file(&mut source, &mut small, expected, options, T::inner_ndim())?;
+    pending.read(T::from_payload)
 }
 
-/// Reads an array from a file; rows that another process is appending are not included.
-pub(crate) fn read_file<T: ReadArray>(
-    source: &mut Source<'_>,
+fn begin_file<'p, 's>(
+    source: &'p mut Source<'s>,
+    small: &'s mut Vec<u8>,
     expected: Expected,
-    options: &ReadOptions,
-) -> Result<T> {
-    output_of(T::from_payload, |read| read_file_with(source, expected, options, T::inner_ndim(), read))
-}
-
-fn read_file_with(
-    source: &mut Source<'_>,
-    expected: Expected,
-    options: &ReadOptions,
+    options: &'p ReadOptions,
     inner: usize,
-    read: &mut PayloadReader<'_>,
-) -> Result<()> {
-    if let Some(done) = read_small_file(source, expected, options, inner, read) {
-        return done;
+) -> Result<PendingPayload<'p, 's>> {
+    if let Some((found, used)) = read_small_file(source, small, expected, options) {
+        source.advance(small.len() as u64);
+        let stored = Source::region(Region::of_memory(&small[used..]));
+        return PendingPayload::new(source, Some(stored), Cow::Owned(found), (options, inner), FollowUp::End);
     }
     let (mut found, _) = read_header_of_file(source, expected, options)?;
     let is_refused = !found.allows_trailing()
@@ -123,8 +104,10 @@ fn read_file_with(
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
-                let options = options.clone().allow_trailing(true);
-                return read_payload_and_check_end(source, &found, &options, inner, read);
+                let (found, after) = (Cow::Owned(found), FollowUp::End);
+                return Ok(
+                    PendingPayload::new(source, None, found, (options, inner), after)?.allow_trailing()
+                );
             }
             (found, _) = read_header_again(source, file, expected, options)?;
             if surplus_of(source, &found) == Some(0) {
@@ -132,7 +115,26 @@ fn read_file_with(
             }
         }
     }
-    read_payload_and_check_end(source, &found, options, inner, read)
+    begin_payload(source, found, options, inner)
+}
+
+/// Reads a small file with one system call, and returns its header and the header's length; `None` unless it is exactly one array, as most
+/// are.
+fn read_small_file(
+    source: &mut Source<'_>,
+    bytes: &mut Vec<u8>,
+    expected: Expected,
+    options: &ReadOptions,
+) -> Option<(FormatHeader, usize)> {
+    /// Up to this size, an additional system call costs more than an additional copy of the bytes.
+    const MAX_SMALL_FILE_LEN: u64 = 16 << 10;
+    let length =
+        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE_LEN)?;
+    bytes.resize(length as usize, 0);
+    let filled = source.positioned()?.fill_at(bytes, 0).ok()?;
+    let Ok(Parsed::Done(found, used)) = expected.parse(bytes, options) else { return None };
+    // Otherwise, the general path reports the error.
+    (filled == bytes.len() && found.stored_len() == Some(length - used as u64)).then_some((found, used))
 }
 
 /// What comes after an array.
@@ -213,52 +215,35 @@ fn read_next_header(
 
 /// Reads an array that occupies an entire source, and whose elements have `inner` axes.
 #[cfg(feature = "npz")]
-pub(crate) fn read_whole_source(
+pub(crate) fn read_whole_source<T>(
     source: &mut Source<'_>,
     options: &ReadOptions,
     inner: usize,
-    read: &mut PayloadReader<'_>,
-) -> Result<()> {
+    read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
+) -> Result<T> {
     let (found, _) = read_header(source, Expected::NPY, options)?;
-    read_payload_and_check_end(source, &found, options, inner, read)
+    begin_payload(source, found, options, inner)?.read(read)
 }
 
-/// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
-fn read_payload_and_check_end(
-    source: &mut Source<'_>,
-    found: &FormatHeader,
-    options: &ReadOptions,
+/// Returns the elements after a header, after which nothing may follow, unless that is allowed.
+fn begin_payload<'p, 's>(
+    source: &'p mut Source<'s>,
+    found: FormatHeader,
+    options: &'p ReadOptions,
     inner: usize,
-    read: &mut PayloadReader<'_>,
-) -> Result<()> {
+) -> Result<PendingPayload<'p, 's>> {
     let header = found.header();
-    if found.allows_trailing() {
-        return read_payload(source, found, options, inner, read);
-    }
     // If the length is known, trailing bytes are reported before any element is read.
-    if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
+    if let (false, Some((have, need))) =
+        (found.allows_trailing(), source.remaining().zip(header.payload_len()))
+    {
         let checked = check_surplus(have.saturating_sub(need), false, header.row_bytes(), options);
         checked.map_err(|error| match source.skip(need) {
             Ok(_) => add_help_if_array_follows(error, source),
             Err(_) => error,
         })?;
     }
-    read_payload(source, found, options, inner, read)?;
-    check_end(source, header, options)
-}
-
-fn read_payload(
-    source: &mut Source<'_>,
-    found: &FormatHeader,
-    options: &ReadOptions,
-    inner: usize,
-    read: &mut PayloadReader<'_>,
-) -> Result<()> {
-    let header = found.header();
-    let done = found.with_payload(PayloadRef::new(source, header, options), read);
-    done.map_err(|error| {
-        header.add_axis_indices(error, inner, found.dispatch_options(options).is_innermost_first())
-    })
+    PendingPayload::new(source, None, Cow::Owned(found), (options, inner), FollowUp::End)
 }
 
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.

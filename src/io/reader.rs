@@ -1,10 +1,11 @@
 //! [`NpyReader`]: inspects the header of an array before its elements are read.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use super::format::{Expected, FormatHeader};
 use super::part_reader::PartReader;
-use super::payload::{Payload, PayloadReader, PayloadRef, ReadArray, output_of};
+use super::payload::{FollowUp, Payload, PendingPayload, ReadArray};
 use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
@@ -156,15 +157,22 @@ impl<R: Read> NpyReader<R> {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the array exceeds the [`Limits`](crate::Limits).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: ReadArray>(&mut self) -> Result<T> {
-        output_of(T::from_payload, |read| self.read_payload_with(T::inner_ndim(), read))
+        self.read_payload(T::inner_ndim(), T::from_payload)
     }
 
-    /// Passes the elements, which have `inner` axes, to `read`.
-    pub(crate) fn read_payload_with(&mut self, inner: usize, read: &mut PayloadReader<'_>) -> Result<()> {
-        self.consume_payload(&mut |payload| {
-            let (header, innermost_first) = (payload.0.header, payload.0.options.is_innermost_first());
-            read(payload).map_err(|error| header.add_axis_indices(error, inner, innermost_first))
-        })
+    /// Reads the elements, which have `inner` axes, with `read`.
+    pub(crate) fn read_payload<T>(
+        &mut self,
+        inner: usize,
+        read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        self.check_state(State::AtPayload)?;
+        let Self { reader, found, options, state, .. } = self;
+        // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
+        *state = State::Lost;
+        let mut source = Source::of(reader);
+        let (found, after) = (Cow::Borrowed(&*found), FollowUp::Reader(state));
+        PendingPayload::new(&mut source, None, found, (options, inner), after)?.read(read)
     }
 
     /// Reads the bytes of the elements without decoding them, for dtypes that no Rust type represents.
@@ -191,10 +199,9 @@ impl<R: Read> NpyReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_bytes(&mut self) -> Result<Vec<u8>> {
-        let read = |PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>| {
+        self.read_payload(0, |Payload { source, header, options }| {
             transfer::read_bytes(source, header, options)
-        };
-        output_of(read, |read| self.consume_payload(read))
+        })
     }
 
     /// Skips the elements that have not been read.
@@ -288,30 +295,6 @@ impl<R: Read> NpyReader<R> {
     pub(crate) fn part_reader(&mut self) -> Result<PartReader<'_, R>> {
         self.check_state(State::AtPayload)?;
         PartReader::new(&mut self.reader, &self.found, &self.options, &mut self.state)
-    }
-
-    fn consume_payload(&mut self, read: &mut PayloadReader<'_>) -> Result<()> {
-        self.check_state(State::AtPayload)?;
-        // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
-        self.state = State::Lost;
-        let mut source = Source::of(&mut self.reader);
-        let payload = PayloadRef::new(&mut source, self.found.header(), &self.options);
-        let done = self.found.with_payload(payload, read);
-        match &done {
-            Ok(_) => {
-                source.sync_file_position()?;
-                self.state = State::AtEnd;
-            }
-            // The type and the limits are checked before the payload is read, so another type can be tried.
-            // (A payload of undeclared size, a pickle, may exceed a limit while it is being read.)
-            Err(error) if error.is_mismatch() || error.is_limit() => {
-                if source.position() == 0 || source.restart() {
-                    self.state = State::AtPayload;
-                }
-            }
-            Err(_) => {}
-        }
-        done
     }
 
     fn check_state(&self, wanted: State) -> Result<()> {

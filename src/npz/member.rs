@@ -31,11 +31,10 @@ pub(super) fn read<T: ReadArray>(
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
     let progress_options = options.with_monotonic_progress();
-    io::output_of(T::from_payload, |read| {
-        read_verified(archive_bytes, member, options, &mut |source| {
-            io::read_whole_source(source, &progress_options, T::inner_ndim(), read)
-        })
-    })
+    let read = |source: &mut Source<'_>| {
+        io::read_whole_source(source, &progress_options, T::inner_ndim(), T::from_payload)
+    };
+    content_of(read, |read| read_verified(archive_bytes, member, options, read))
 }
 
 /// Reads the elements of a member into memory.
@@ -48,7 +47,7 @@ pub(super) fn read_into_bytes(
 ) -> Result<()> {
     let progress_options = options.with_monotonic_progress();
     read_verified(archive_bytes, member, options, &mut |source| {
-        io::read_whole_source(source, &progress_options, 0, &mut |payload| fill(payload, into, byte_order))
+        io::read_whole_source(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
     })
 }
 

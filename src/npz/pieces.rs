@@ -1,12 +1,12 @@
 //! Members whose content is streamed into the archive.
 
-use std::cell::Cell;
 use std::io::{Read, Write};
 
 use ndarray::{Dimension, ShapeBuilder};
 
 use super::NpzWriter;
-use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
+use super::archive::name_in_archive;
+use super::writer::Content;
 use crate::bytes;
 use crate::elements::WritableElement;
 use crate::error::{Fault, Result};
@@ -71,11 +71,9 @@ impl<W: Write> NpzWriter<W> {
         let item = A::dtype_for(&mut std::iter::empty(), &options).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
         let byte_len = payload_len.map_or(usize::MAX, |len| usize::try_from(len).unwrap_or(usize::MAX));
-        self.add_with(
-            name,
-            &StreamedArray { byte_len, payload_len, write_content: Cell::new(Some(make)) },
-            &options,
-        )
+        options.check_for(Verb::AddWith)?;
+        let content = Content::Once { byte_len, len: payload_len, write: Box::new(make) };
+        self.add_member(name_in_archive(name.into()), content, &options)
     }
 }
 
@@ -154,57 +152,7 @@ impl<W: Write> NpzWriter<W> {
             Ok(())
         };
         let byte_len = usize::try_from(len).unwrap_or(usize::MAX);
-        self.add_member(
-            name.into(),
-            &StreamedArray { byte_len, payload_len: Some(len), write_content: Cell::new(Some(make)) },
-            options,
-        )
-    }
-}
-
-/// An array that is produced while it is being written, so it can be written only once.
-struct StreamedArray<F> {
-    byte_len: usize,
-    payload_len: Option<u64>,
-    write_content: Cell<Option<F>>,
-}
-
-impl<F> Sealed for StreamedArray<F> {}
-
-impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for StreamedArray<F> {
-    fn byte_len(&self) -> usize {
-        self.byte_len
-    }
-
-    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
-        self.payload_len
-    }
-
-    fn is_repeatable(&self) -> bool {
-        false
-    }
-
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut HeaderEncoder<'_>) -> Result<()> {
-        let write_content = self.write_content.take().expect("`add` stores an array once");
-        write_content(&mut sink.into_inner(), options)
-    }
-}
-
-/// The bytes of a file, as the content of a member.
-pub(super) struct RawBytes<'a>(pub(super) &'a [u8]);
-
-impl Sealed for RawBytes<'_> {}
-
-impl WriteArray for RawBytes<'_> {
-    fn byte_len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
-        Some(self.0.len() as u64)
-    }
-
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut HeaderEncoder<'_>) -> Result<()> {
-        transfer::write_bytes(&mut sink.into_inner(), Vec::new(), self.0, options)
+        let content = Content::Once { byte_len, len: Some(len), write: Box::new(make) };
+        self.add_member(name.into(), content, options)
     }
 }

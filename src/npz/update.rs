@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use super::NpzWriter;
 use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember, name_in_archive};
 use super::member;
-use super::pieces::RawBytes;
-use super::writer::PackedContent;
+use super::writer::{Content, PackedContent};
 use crate::array::WriteArray;
 use crate::bytes::Region;
 use crate::error::{Error, Fault, FilePart, Result};
@@ -55,23 +54,23 @@ pub struct NpzUpdate<'a> {
     archive: Archive,
     options: WriteOptions,
     /// The changes by member index: `Some` replaces the member, `None` removes it.
-    changes: HashMap<usize, Option<Content<'a>>>,
+    changes: HashMap<usize, Option<NewContent<'a>>>,
     /// The added members, by their names in the archive.
-    added: Vec<(String, Content<'a>)>,
+    added: Vec<(String, NewContent<'a>)>,
     added_names: HashSet<String>,
 }
 
-/// What a member is to contain: an array, or the bytes of a file.
-enum Content<'a> {
+/// What a member is to contain. An update can be shared with other threads.
+enum NewContent<'a> {
     Array(&'a (dyn WriteArray + Sync)),
-    Raw(RawBytes<'a>),
+    Bytes(&'a [u8]),
 }
 
-impl Content<'_> {
-    fn as_array(&self) -> &dyn WriteArray {
+impl NewContent<'_> {
+    fn get(&self) -> Content<'_> {
         match self {
-            Self::Array(array) => *array,
-            Self::Raw(bytes) => bytes,
+            Self::Array(array) => Content::Array(*array),
+            Self::Bytes(bytes) => Content::Bytes(bytes),
         }
     }
 }
@@ -165,7 +164,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if a member of this name already exists.
     pub fn add(&mut self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<&mut Self> {
-        self.add_content(name_in_archive(name.into()), Content::Array(array))
+        self.add_content(name_in_archive(name.into()), NewContent::Array(array))
     }
 
     /// Adds a member of exactly this name with these bytes: an existing NPY file, or any other. No suffix is added.
@@ -189,10 +188,10 @@ impl<'a> NpzUpdate<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add_raw(&mut self, name: impl Into<String>, bytes: &'a [u8]) -> Result<&mut Self> {
-        self.add_content(name.into(), Content::Raw(RawBytes(bytes)))
+        self.add_content(name.into(), NewContent::Bytes(bytes))
     }
 
-    fn add_content(&mut self, name: String, content: Content<'a>) -> Result<&mut Self> {
+    fn add_content(&mut self, name: String, content: NewContent<'a>) -> Result<&mut Self> {
         let is_old = self.archive.indices_of_name(&name).any(|index| self.is_not_removed(index));
         if is_old || !self.added_names.insert(name.clone()) {
             return Err(Error::from(Fault::NameTaken { name }).at_path(&self.path));
@@ -215,7 +214,7 @@ impl<'a> NpzUpdate<'a> {
         member: impl MemberKey,
         array: &'a (dyn WriteArray + Sync),
     ) -> Result<&mut Self> {
-        self.replace_content(member, Content::Array(array))
+        self.replace_content(member, NewContent::Array(array))
     }
 
     /// Replaces the content of a member with these bytes: see [`add_raw`](Self::add_raw). The member keeps its name.
@@ -224,10 +223,10 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// As for [`replace`](Self::replace).
     pub fn replace_raw(&mut self, member: impl MemberKey, bytes: &'a [u8]) -> Result<&mut Self> {
-        self.replace_content(member, Content::Raw(RawBytes(bytes)))
+        self.replace_content(member, NewContent::Bytes(bytes))
     }
 
-    fn replace_content(&mut self, member: impl MemberKey, content: Content<'a>) -> Result<&mut Self> {
+    fn replace_content(&mut self, member: impl MemberKey, content: NewContent<'a>) -> Result<&mut Self> {
         let index = self.index_of(member)?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
@@ -291,16 +290,14 @@ impl<'a> NpzUpdate<'a> {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
                     Some(None) => {}
-                    Some(Some(content)) => {
-                        npz.add_member(member.name.clone(), content.as_array(), options)?
-                    }
+                    Some(Some(content)) => npz.add_member(member.name.clone(), content.get(), options)?,
                     None => {
                         copy(&mut npz, &mut records, member).map_err(|error| error.at_member(&member.name))?
                     }
                 }
             }
             for (name, content) in added {
-                npz.add_member(name.clone(), content.as_array(), options)?;
+                npz.add_member(name.clone(), content.get(), options)?;
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.

@@ -12,7 +12,7 @@ use crate::codec::{BlockIndex, Crc, PackMethod};
 use crate::error::{Error, Fault, FilePart, Result};
 use crate::io::change;
 use crate::options::{Compression, Verb, WriteOptions};
-use crate::transfer::{PackWriter, PackerPool, Sink, os, streams};
+use crate::transfer::{self, PackWriter, PackerPool, Sink, os, streams};
 use crate::zip::{self, Member, Method};
 
 /// Arrays up to this size are encoded in memory and written together with other small members.
@@ -117,24 +117,8 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
-        self.add_array_member(name.into(), &array, None)
-    }
-
-    // Not generic over the array, as what follows is not. Without options, those of the archive are used.
-    fn add_array_member(
-        &mut self,
-        name: String,
-        array: &dyn WriteArray,
-        options: Option<&WriteOptions>,
-    ) -> Result<()> {
-        let name = name_in_archive(name);
-        match options {
-            Some(options) => self.add_member(name, array, options),
-            None => {
-                let options = self.options.clone();
-                self.add_member(name, array, &options)
-            }
-        }
+        let options = self.options.clone();
+        self.add_member(name_in_archive(name.into()), Content::Array(&array), &options)
     }
 
     /// Adds an array: [`add`](Self::add), under the name that `ndarray-npy` uses.
@@ -184,7 +168,7 @@ impl<W: Write> NpzWriter<W> {
         T: WriteArray + ?Sized,
     {
         options.check_for(Verb::AddWith)?;
-        self.add_array_member(name.into(), &array, Some(options))
+        self.add_member(name_in_archive(name.into()), Content::Array(&array), options)
     }
 
     /// Adds a member under exactly this name.
@@ -193,14 +177,14 @@ impl<W: Write> NpzWriter<W> {
     pub(super) fn add_member(
         &mut self,
         name: String,
-        array: &dyn WriteArray,
+        content: Content<'_>,
         options: &WriteOptions,
     ) -> Result<()> {
         self.check_new_member(&name)?;
         let mut member = new_member(&name, options.get_compression())?;
-        let added = match array.byte_len() {
-            len if len <= MAX_SMALL_ARRAY => self.add_small(&mut member, array, options),
-            _ => self.add_large(&mut member, array, options),
+        let added = match content.byte_len() {
+            len if len <= MAX_SMALL_ARRAY => self.add_small(&mut member, content, options),
+            _ => self.add_large(&mut member, content, options),
         };
         let has_descriptor = added.map_err(|error| error.at_member(&name))?;
         self.state.members.push((member, has_descriptor));
@@ -289,23 +273,22 @@ impl<W: Write> NpzWriter<W> {
     fn add_small(
         &mut self,
         member: &mut Member,
-        array: &dyn WriteArray,
+        content: Content<'_>,
         options: &WriteOptions,
     ) -> Result<bool> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
-        let mut content = Vec::new();
-        store_npy(array, Sink::of(&mut content), options)?;
+        let mut bytes = Vec::new();
+        content.store(Sink::of(&mut bytes), options)?;
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
-            let mut write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
-            set_packed_metadata(
-                member,
-                &self.state.pack(&mut Sink::of(&mut packed), packing, options, &mut write)?,
-            );
-            content = packed;
+            let mut sink = Sink::of(&mut packed);
+            let mut packer = PackWriter::new(&mut sink, self.state.packers(packing), options.get_threads());
+            packer.write_all(&bytes)?;
+            set_packed_metadata(member, &packer.finish()?);
+            bytes = packed;
         } else {
             let mut sum = Crc::default();
-            sum.add(&content);
+            sum.add(&bytes);
             set_stored_metadata(member, &sum);
         }
         member.offset = self.state.len;
@@ -317,7 +300,7 @@ impl<W: Write> NpzWriter<W> {
         );
         self.is_broken = true; // in case writing the buffer fails
         self.write_buffered(&record)?;
-        self.write_buffered(&content)?;
+        self.write_buffered(&bytes)?;
         self.is_broken = false;
         Ok(false)
     }
@@ -325,25 +308,27 @@ impl<W: Write> NpzWriter<W> {
     fn add_large(
         &mut self,
         member: &mut Member,
-        array: &dyn WriteArray,
+        content: Content<'_>,
         options: &WriteOptions,
     ) -> Result<bool> {
         /// The reserve below 4 GiB for the NPY header and for the growth of incompressible data.
         const GROWTH_RESERVE: u64 = 64 << 20;
         // A streaming reader cannot find the end of a stored member whose sizes follow it. So the sizes are
         // computed first, by a pass that writes nothing and therefore costs little.
-        let is_known = !self.state.can_patch && member.method == Method::Stored && array.is_repeatable();
-        if is_known {
+        let is_unknown = self.state.can_patch || member.method != Method::Stored;
+        let first_pass = if is_unknown { None } else { content.repeated() };
+        let is_known = first_pass.is_some();
+        if let Some(content) = first_pass {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            let options = options.without_progress();
-            store_npy(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
+            let sink = &mut std::io::sink();
+            content.store(Sink::of(sink).with_observer(&mut see), &options.without_progress())?;
             set_stored_metadata(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - GROWTH_RESERVE;
         let sizes = if self.state.can_patch || is_known {
             zip::SizesLocation::LocalHeader
-        } else if array.payload_len(options).is_some_and(is_short) {
+        } else if content.len(options).is_some_and(is_short) {
             zip::SizesLocation::Descriptor32
         } else {
             zip::SizesLocation::Descriptor64
@@ -357,12 +342,13 @@ impl<W: Write> NpzWriter<W> {
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression())? {
-            let mut write = |mut packer: &mut dyn Write| store_npy(array, Sink::of(&mut packer), options);
-            set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, &mut write)?);
+            let mut packer = PackWriter::new(&mut sink, self.state.packers(packing), options.get_threads());
+            content.store(Sink::of(&mut packer), options)?;
+            set_packed_metadata(member, &packer.finish()?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            store_npy(array, sink.with_observer(&mut see), options)?;
+            content.store(sink.with_observer(&mut see), options)?;
             set_stored_metadata(member, &sum);
         }
         self.state.len += member.packed;
@@ -431,23 +417,66 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl ArchiveState {
-    /// Compresses everything that `write` writes, and returns the block index.
-    fn pack(
-        &mut self,
-        sink: &mut Sink<'_>,
-        packing: PackMethod,
-        options: &WriteOptions,
-        write: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
-    ) -> Result<BlockIndex> {
-        // Reuse the compressors of the previous member if method and level are the same, since setting up
-        // compressors takes time.
+    /// Returns the compressors of the previous member if method and level are the same, since setting up compressors takes time.
+    fn packers(&mut self, packing: PackMethod) -> &mut PackerPool {
         let packers = match self.packers.take() {
             Some(packers) if packers.packing() == packing => packers,
             _ => PackerPool::new(packing),
         };
-        let mut pack = PackWriter::new(sink, self.packers.insert(packers), options.get_threads());
-        write(&mut pack)?;
-        pack.finish()
+        self.packers.insert(packers)
+    }
+}
+
+/// What a new member contains.
+pub(super) enum Content<'a> {
+    Array(&'a dyn WriteArray),
+    /// The bytes of a file.
+    Bytes(&'a [u8]),
+    /// What is made while it is written, which is possible only once.
+    Once {
+        /// In memory.
+        byte_len: usize,
+        /// In the file.
+        len: Option<u64>,
+        write: WriteOnce<'a>,
+    },
+}
+
+type WriteOnce<'a> = Box<dyn FnOnce(&mut dyn Write, &WriteOptions) -> Result<()> + 'a>;
+
+impl<'a> Content<'a> {
+    fn byte_len(&self) -> usize {
+        match self {
+            Self::Array(array) => array.byte_len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Once { byte_len, .. } => *byte_len,
+        }
+    }
+
+    /// Returns the number of bytes without a header, if it is known before they are written.
+    fn len(&self, options: &WriteOptions) -> Option<u64> {
+        match self {
+            Self::Array(array) => array.payload_len(options),
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::Once { len, .. } => *len,
+        }
+    }
+
+    /// Returns the same content, if it can be stored twice.
+    fn repeated(&self) -> Option<Self> {
+        match self {
+            Self::Array(array) => Some(Self::Array(*array)),
+            Self::Bytes(bytes) => Some(Self::Bytes(bytes)),
+            Self::Once { .. } => None,
+        }
+    }
+
+    fn store(self, mut sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
+        match self {
+            Self::Array(array) => store_npy(array, sink, options),
+            Self::Bytes(bytes) => transfer::write_bytes(&mut sink, Vec::new(), bytes, options),
+            Self::Once { write, .. } => write(&mut sink, options),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bytes::Runs;
 use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::{Fault, Result, WantedShape};
 use crate::header::Header;
-use crate::io::{Payload, PayloadRef, ReadArray};
+use crate::io::{Payload, ReadArray};
 use crate::options::ReadOptions;
 use crate::shape::{AxisIndex, Shape};
 use crate::transfer::{BufferedExtent, Source};
@@ -101,9 +101,7 @@ impl NpyFile {
             let mut target = selection.view_with_file_axes(array.view_mut().into_dyn(), false)?;
             let (header, selected) = selection.locate(self.header())?;
             let inner = (inner_axes_of::<A>().len(), &self.options);
-            self.with_selected(&header, &selected, inner, |PayloadRef(payload)| {
-                read_into(&mut target, payload)
-            })
+            self.with_selected(&header, &selected, inner, |payload| read_into(&mut target, payload))
         };
         read().map_err(|error| self.at_path(error))
     }
@@ -302,7 +300,7 @@ impl NpyFile {
         header: &Header,
         selected: &Runs,
         (inner, options): (usize, &ReadOptions),
-        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+        read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(selected)?;
@@ -310,8 +308,7 @@ impl NpyFile {
         let extent = BufferedExtent::read(payload, selected, options);
         let (bytes, runs) = extent.as_ref().map_or((payload, selected), BufferedExtent::get);
         let mut source = Source::runs(bytes, runs);
-        let payload = Payload { source: &mut source, header, options };
-        read(PayloadRef(payload)).map_err(|error| {
+        read(Payload { source: &mut source, header, options }).map_err(|error| {
             let is_first = options.is_innermost_first();
             self.at_path(self.header().name_selected_element(error, header, selected, (inner, is_first)))
         })

@@ -12,7 +12,7 @@ use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
 use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::Result;
-use crate::io::{NpyReader, PayloadRef, ReadArray};
+use crate::io::{NpyReader, Payload, ReadArray};
 use crate::transfer::Source;
 
 impl<R: Read + Seek> NpyReader<R> {
@@ -58,7 +58,7 @@ impl<R: Read + Seek> NpyReader<R> {
         let start = reader.stream_position()?;
         let mut runs = RunsReader { reader, start, selected: &selected, at: 0 };
         let mut source = Source::of(&mut runs);
-        let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
+        let array = ArrayD::from_payload(Payload { source: &mut source, header: &header, options: &options });
         drop(source);
         // Seek back before the result is checked, so that other parts can be read after an error.
         reader.seek(SeekFrom::Start(start))?;

@@ -15,9 +15,10 @@ pub use replace::FileReplacement;
 use crate::array::{WriteArray, store_npy};
 use crate::elements::WritableElement;
 use crate::error::Result;
-use crate::io::{self, Expected, Format, ReadArray, change};
+use crate::io::change::{self, NewFile};
+use crate::io::{self, Expected, Format, ReadArray};
 use crate::options::{ReadOptions, Verb, WriteOptions};
-use crate::transfer::{Sink, Source};
+use crate::transfer::Sink;
 
 /// Reads an array from an NPY file.
 ///
@@ -91,11 +92,10 @@ where
 
 // Not generic over the array, so that programs do not compile the replacement of a file again for each type.
 fn replace_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
-    let write = || {
-        options.check_for(Verb::WriteNpy)?;
-        change::replace(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
-    };
-    write().map_err(|error| error.at_path(path))
+    options.check_at_path(Verb::WriteNpy, path)?;
+    let new = NewFile::begin(path, options).map_err(|error| error.at_path(path))?;
+    let written = store_npy(array, Sink::of(&mut new.file()), options);
+    new.end(written).map_err(|error| error.at_path(path))
 }
 
 /// Writes an NPY file of zeros at the position of `file`, and truncates `file` after the array.
@@ -153,13 +153,7 @@ impl ReadOptions {
     /// ```
     pub fn read_npy<T: ReadArray>(&self, path: impl AsRef<Path>) -> Result<T> {
         let path = path.as_ref();
-        let read = || {
-            let mut file = File::open(path)?;
-            // The file has just been opened, so its position is known to be 0 and need not be queried.
-            let mut source = Source::of_opened(&mut file);
-            io::read_file(&mut source, Expected::NPY, self)
-        };
-        read().map_err(|error| error.at_path(path))
+        io::read_file(path, Expected::NPY, self).map_err(|error| error.at_path(path))
     }
 }
 

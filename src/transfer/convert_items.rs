@@ -28,10 +28,11 @@ pub(super) fn convert_items(
             let count = block.min(left / size);
             items.with_block(&(first..first + count), words, &mut |block| {
                 match (block, conversion.shared_loop()) {
-                    (ItemBlock::Shared(items), Some(convert)) => part.load(count * size, &mut |made| {
-                        convert(items, made);
-                        Ok(())
-                    })?,
+                    (ItemBlock::Shared(items), Some(convert)) => {
+                        let mut made = part.next_block(count * size);
+                        convert(items, made.buf());
+                        made.commit()?;
+                    }
                     (ItemBlock::Shared(_), None) => return Ok(false),
                     (ItemBlock::Owned(items), _) => {
                         convert_block(&mut part, (first, count), items, conversion)?;
@@ -74,7 +75,7 @@ fn convert_block(
     items: &mut [u8],
     conversion: &ItemConversion,
 ) -> Result<()> {
-    part.load(count * conversion.made_size(), &mut |made| {
-        conversion.convert(items, count, made).map_err(|error| error.offset_element(first))
-    })
+    let mut made = part.next_block(count * conversion.made_size());
+    conversion.convert(items, count, made.buf()).map_err(|error| error.offset_element(first))?;
+    made.commit()
 }

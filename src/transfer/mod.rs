@@ -72,13 +72,6 @@ pub(crate) fn truncated(header: &Header, have: u64) -> Error {
 /// The size of blocks that are processed after loading or before writing; a block fits into the cache.
 pub(crate) const BLOCK_LEN: usize = 256 << 10;
 
-/// Allocates zeroed memory for `len` bytes.
-pub(crate) fn zeroed_words_for_bytes(len: usize) -> Result<Vec<u128>> {
-    let mut words = Vec::new();
-    aligned_bytes(&mut words, len)?;
-    Ok(words)
-}
-
 /// Returns memory for `len` bytes, aligned for every element type.
 ///
 /// Its content is unspecified.

@@ -11,7 +11,6 @@ use super::parallel::{for_each_parallel, piece_len};
 use super::scatter::read_strided;
 use super::source::{Positioned, Source};
 use super::{BLOCK_LEN, Effort, os, truncated};
-use crate::bytes::ReadBuf;
 use crate::elements::cast::{Bitwise, Loading, MemoryPart, UncheckedVec, append as append_items};
 use crate::elements::{ItemConversion, ReadPlan, ReadableElement};
 use crate::error::Result;
@@ -38,7 +37,9 @@ pub(crate) fn read<T: ReadableElement>(
         None if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
         None => return read_by_decoder(source, header, plan, options),
     };
-    read_bitwise(source, header, bitwise, conversion, options)
+    let mut items = UncheckedVec::new(bitwise);
+    load_elements(source, header, items.loading(), Load::of(bitwise, conversion), options)?;
+    Ok(items.finish())
 }
 
 /// Reads the elements of a payload into existing elements, in the order of the file.
@@ -136,20 +137,9 @@ pub(crate) fn read_words<W>(
     raw: &Bitwise<W>,
     options: &ReadOptions,
 ) -> Result<Vec<W>> {
-    read_bitwise(source, header, raw, None, options)
-}
-
-/// Reads elements whose bytes are those of the source, or are made by a conversion.
-fn read_bitwise<T>(
-    source: &mut Source<'_>,
-    header: &Header,
-    bitwise: &Bitwise<T>,
-    conversion: Option<&ItemConversion>,
-    options: &ReadOptions,
-) -> Result<Vec<T>> {
-    let mut unchecked = UncheckedVec::new(bitwise);
-    load_elements(source, header, unchecked.loading(), Load::of(bitwise, conversion), options)?;
-    Ok(unchecked.finish())
+    let mut words = UncheckedVec::new(raw);
+    load_elements(source, header, words.loading(), Load::of(raw, None), options)?;
+    Ok(words.finish())
 }
 
 /// Loads all elements of a payload.
@@ -257,7 +247,7 @@ fn load_all(
     let is_small = bytes <= BLOCK_LEN && positioned.is_contiguous();
     if is_small && !hints.is_remote() && hints.boundary_bytes().is_none() {
         // Deciding how to divide it would take as long as reading it.
-        load_parts(positioned, header, vec![part], max_len, reporter, 1)?;
+        load_part(From::Position(positioned), header, part, max_len, reporter)?;
         source.advance(bytes as u64);
         return Ok(());
     }
@@ -283,7 +273,16 @@ fn load_all(
             (piece, piece, max_len)
         }
     };
-    load_parts(positioned, header, part.split(first, piece), max_len, reporter, threads)?;
+    let parts = part.split(first, piece);
+    let threads = threads.min(parts.len());
+    if threads > 1 {
+        let load = |_: &mut (), part| load_part(From::Position(positioned), header, part, max_len, reporter);
+        for_each_parallel(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))?;
+    } else {
+        for part in parts {
+            load_part(From::Position(positioned), header, part, max_len, reporter)?;
+        }
+    }
     source.advance(bytes as u64);
     Ok(())
 }
@@ -291,7 +290,7 @@ fn load_all(
 fn load_stream(
     source: &mut Source<'_>,
     header: &Header,
-    mut part: MemoryPart<'_>,
+    part: MemoryPart<'_>,
     load: Load<'_>,
     reporter: &ProgressReporter,
 ) -> Result<()> {
@@ -301,42 +300,37 @@ fn load_stream(
     };
     let max_len =
         if needs_transform || reporter.is_enabled() || !part.is_cleared() { BLOCK_LEN } else { usize::MAX };
-    load_part(&mut part, header, max_len, reporter, |buf, _| source.fill_read_buf(buf, usize::MAX))
+    load_part(From::Stream(source), header, part, max_len, reporter)
+}
+
+/// Where a part of memory is loaded from.
+enum From<'s, 'a> {
+    /// Its position in the payload.
+    Position(Positioned<'s>),
+    /// What comes next.
+    Stream(&'s mut Source<'a>),
 }
 
 /// Loads a part of memory, about `max_len` bytes at a time.
-///
-/// `fill` is called with the memory of each block and its offset in the payload, and returns how many bytes it has
-/// read.
 fn load_part(
-    part: &mut MemoryPart<'_>,
+    mut from: From<'_, '_>,
     header: &Header,
+    mut part: MemoryPart<'_>,
     max_len: usize,
     reporter: &ProgressReporter,
-    mut fill: impl FnMut(&mut ReadBuf<'_>, usize) -> Result<usize>,
 ) -> Result<()> {
     while !part.is_done() {
         let at = part.position();
-        part.load(max_len, &mut |buf| match fill(buf, at)? {
-            filled if buf.left() > 0 => Err(truncated(header, (at + filled) as u64)),
-            filled => reporter.add(filled),
-        })?;
+        let mut block = part.next_block(max_len);
+        let filled = match &mut from {
+            From::Position(source) => source.fill_read_buf(block.buf(), usize::MAX, at)?,
+            From::Stream(source) => source.fill_read_buf(block.buf(), usize::MAX)?,
+        };
+        if block.buf().left() > 0 {
+            return Err(truncated(header, (at + filled) as u64));
+        }
+        reporter.add(filled)?;
+        block.commit()?;
     }
     Ok(())
-}
-
-/// Loads parts from a source with random access, on several threads.
-fn load_parts(
-    source: Positioned<'_>,
-    header: &Header,
-    parts: Vec<MemoryPart<'_>>,
-    max_len: usize,
-    reporter: &ProgressReporter,
-    threads: usize,
-) -> Result<()> {
-    let load = |_: &mut (), mut part: MemoryPart<'_>| {
-        load_part(&mut part, header, max_len, reporter, |buf, at| source.fill_read_buf(buf, usize::MAX, at))
-    };
-    let threads = threads.min(parts.len());
-    for_each_parallel(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
 }

@@ -66,36 +66,15 @@ impl<'a> Sink<'a> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         /// How many bytes are written between reports of progress.
         const PROGRESS_STEP: usize = 1 << 20;
-        if !self.reporter.is_enabled() {
-            return self.write_observed(bytes);
-        }
-        bytes.chunks(PROGRESS_STEP).try_for_each(|step| {
-            self.write_observed(step)?;
-            self.reporter.add(step.len())
-        })
-    }
-
-    fn write_observed(&mut self, bytes: &[u8]) -> Result<()> {
-        /// From this length on, another thread observes the bytes while they are written.
-        const MIN_PARALLEL_LEN: usize = 4 << 20;
-        let Self { target, observer, .. } = self;
-        let Some(observer) = observer else { return target.write(bytes) };
-        if bytes.len() < MIN_PARALLEL_LEN {
-            observer(bytes);
-            return target.write(bytes);
-        }
-        // Shared with the new thread, and used by this one if the thread cannot be started.
-        let observer = Mutex::new(observer);
-        let observe = || (observer.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
-        thread::scope(|scope| {
-            let observing = thread::Builder::new().spawn_scoped(scope, observe);
-            let written = target.write(bytes);
-            match observing {
-                Ok(observing) => observing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => observe(), // the thread could not be started
+        let step = if self.reporter.is_enabled() { PROGRESS_STEP } else { bytes.len().max(1) };
+        for bytes in bytes.chunks(step) {
+            match &mut self.observer {
+                None => self.target.write(bytes)?,
+                Some(observer) => write_observed(&mut self.target, observer, bytes)?,
             }
-            written
-        })
+            self.reporter.add(bytes.len())?;
+        }
+        Ok(())
     }
 
     /// Writes the end of the file, and flushes.
@@ -107,6 +86,28 @@ impl<'a> Sink<'a> {
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.target.flush()
     }
+}
+
+/// Writes bytes and shows them to an observer, while they are in the cache or on another thread.
+fn write_observed(target: &mut Target<'_>, observer: &mut Observer<'_>, bytes: &[u8]) -> Result<()> {
+    /// From this length on, another thread observes the bytes while they are written.
+    const MIN_PARALLEL_LEN: usize = 4 << 20;
+    if bytes.len() < MIN_PARALLEL_LEN {
+        observer(bytes);
+        return target.write(bytes);
+    }
+    // Shared with the new thread, and used by this one if the thread cannot be started.
+    let observer = Mutex::new(observer);
+    let observe = || (observer.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
+    thread::scope(|scope| {
+        let observing = thread::Builder::new().spawn_scoped(scope, observe);
+        let written = target.write(bytes);
+        match observing {
+            Ok(observing) => observing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => observe(), // the thread could not be started
+        }
+        written
+    })
 }
 
 impl Write for Sink<'_> {
@@ -121,29 +122,28 @@ impl Write for Sink<'_> {
 }
 
 impl Target<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_all(bytes).map_err(Error::while_writing)
-    }
-
     /// Writes all bytes.
     ///
     /// Retries after interruptions and short writes, and rejects a count that exceeds the bytes.
-    fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let written = match self {
                 Self::File(file) => file.write(bytes),
                 Self::Stream(stream) => stream.write(bytes),
             };
-            match written {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+            let error = match written {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(count) if count > bytes.len() => {
-                    let text = format!("the writer reported {count} bytes written of {}", bytes.len());
-                    return Err(io::Error::other(text).into());
+                    io::Error::other(format!("the writer reported {count} bytes written of {}", bytes.len()))
                 }
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            return Err(Error::from(error).while_writing());
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ enum Origin<'a> {
     Runs(Region<'a>, &'a Runs),
     /// A stream, and how many bytes remain, if known.
     Stream(&'a mut dyn Read, Option<u64>),
+    /// A stream that belongs to the source, and how many bytes remain.
+    Owned(Box<dyn Read>, u64),
 }
 
 impl<'a> Source<'a> {
@@ -78,6 +80,11 @@ impl<'a> Source<'a> {
         Self::from(Origin::Stream(stream, Some(len)))
     }
 
+    /// Creates a source for the next `len` bytes of a stream, which it owns.
+    pub(crate) fn of_owned(stream: Box<dyn Read>, len: u64) -> Self {
+        Self::from(Origin::Owned(stream, len))
+    }
+
     /// Creates a source for selected bytes of an array.
     pub(crate) fn runs(array: Region<'a>, runs: &'a Runs) -> Self {
         Self::from(Origin::Runs(array, runs))
@@ -94,6 +101,7 @@ impl<'a> Source<'a> {
             Origin::Region(rest) => Some(rest.given_len()),
             Origin::Runs(_, runs) => Some(runs.byte_len().saturating_sub(self.position)),
             Origin::Stream(_, left) => *left,
+            Origin::Owned(_, left) => Some(*left),
         }
     }
 
@@ -111,9 +119,9 @@ impl<'a> Source<'a> {
     pub(crate) fn fill_read_buf(&mut self, buf: &mut ReadBuf<'_>, max_len: usize) -> Result<usize> {
         let filled = match &mut self.origin {
             Origin::Stream(stream, left) => {
-                let left = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
-                buf.read_with(max_len.min(left), |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))?
+                fill_from_stream(*stream, buf, max_len, left.unwrap_or(u64::MAX))?
             }
+            Origin::Owned(stream, left) => fill_from_stream(stream, buf, max_len, *left)?,
             _ => match self.positioned() {
                 Some(positioned) => positioned.fill_read_buf(buf, max_len, 0)?,
                 None => unreachable!("only a stream has no positions"),
@@ -131,7 +139,7 @@ impl<'a> Source<'a> {
             Origin::Runs(array, runs) => {
                 Some(Positioned { region: *array, runs: Some((runs, self.position)) })
             }
-            Origin::Stream(..) => None,
+            Origin::Stream(..) | Origin::Owned(..) => None,
         }
     }
 
@@ -141,14 +149,15 @@ impl<'a> Source<'a> {
             Origin::Slice(slice) => Origin::Region(Region::of_memory(slice.get())),
             Origin::Region(rest) => Origin::Region(*rest),
             Origin::Runs(array, runs) => Origin::Runs(*array, runs),
-            Origin::Stream(..) => return None,
+            Origin::Stream(..) | Origin::Owned(..) => return None,
         };
         Some(Self { origin, position: self.position, position_guard: None })
     }
 
     /// Skips up to `bytes` bytes, and returns how many were skipped.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
-        if let (Some(remaining), false) = (self.remaining(), matches!(self.origin, Origin::Stream(..))) {
+        let is_stream = matches!(self.origin, Origin::Stream(..) | Origin::Owned(..));
+        if let (Some(remaining), false) = (self.remaining(), is_stream) {
             let skipped = bytes.min(remaining);
             self.advance(skipped);
             return Ok(skipped);
@@ -177,6 +186,7 @@ impl<'a> Source<'a> {
             Origin::Region(rest) => *rest = rest.after(bytes),
             Origin::Runs(..) => {}
             Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
+            Origin::Owned(_, left) => *left = left.saturating_sub(bytes),
         }
     }
 
@@ -215,6 +225,16 @@ impl<'a> Source<'a> {
         }
         Ok(())
     }
+}
+
+fn fill_from_stream(
+    stream: &mut dyn Read,
+    buf: &mut ReadBuf<'_>,
+    max_len: usize,
+    left: u64,
+) -> Result<usize> {
+    let max_len = max_len.min(usize::try_from(left).unwrap_or(usize::MAX));
+    buf.read_with(max_len, |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))
 }
 
 /// Restores the position of a file on platforms where positioned reads move it, such as Windows.

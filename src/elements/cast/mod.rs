@@ -206,7 +206,11 @@ impl<T> Bitwise<T> {
         load: &mut dyn FnMut(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<Vec<T>> {
         let mut items = UncheckedVec::new(self);
-        items.loading().start(count, false)?.load(usize::MAX, load)?;
+        let mut loading = items.loading();
+        let mut part = loading.start(count, false)?;
+        let mut block = part.next_block(usize::MAX);
+        load(block.buf())?;
+        block.commit()?;
         Ok(items.finish())
     }
 

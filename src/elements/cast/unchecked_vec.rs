@@ -283,27 +283,45 @@ impl<'a> MemoryPart<'a> {
         self.is_cleared
     }
 
-    /// Loads about `max_len` more bytes. `read` must fill all of the memory or fail.
-    pub(crate) fn load(
-        &mut self,
-        max_len: usize,
-        read: &mut dyn FnMut(&mut ReadBuf<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// Takes about `max_len` bytes from the part. Until they are committed, nothing remains in it.
+    pub(crate) fn next_block(&mut self, max_len: usize) -> Block<'_, 'a> {
         let item = self.transform.item_size().max(1);
         let max_len = (max_len / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(max_len);
-        let (memory, length) = (block.as_ptr().cast::<u8>(), block.len());
+        let memory = (block.as_ptr().cast::<u8>(), block.len());
         // SAFETY: `is_cleared` is what is known of all of the memory.
-        let mut buf = unsafe { ReadBuf::maybe_init(block, self.is_cleared) };
-        read(&mut buf)?;
+        let buf = unsafe { ReadBuf::maybe_init(block, self.is_cleared) };
+        Block { part: self, memory, buf, rest }
+    }
+}
+
+/// The memory of some elements of a part, which count as loaded once they are committed.
+pub(crate) struct Block<'p, 'a> {
+    part: &'p mut MemoryPart<'a>,
+    memory: (*const u8, usize),
+    buf: ReadBuf<'a>,
+    /// What is left of the part.
+    rest: &'a mut [MaybeUninit<u8>],
+}
+
+impl<'a> Block<'_, 'a> {
+    /// Returns the memory, all of which has to be filled.
+    pub(crate) fn buf(&mut self) -> &mut ReadBuf<'a> {
+        &mut self.buf
+    }
+
+    /// Checks the bytes, and goes on to the rest of the part.
+    pub(crate) fn commit(self) -> Result<()> {
+        let Self { part, memory, buf, rest } = self;
         let block = buf.into_filled();
-        assert!(block.as_ptr() == memory && block.len() == length, "all of this memory must be filled");
+        assert!((block.as_ptr(), block.len()) == memory, "all of this memory must be filled");
         // A block counts as loaded only after its check has passed: `finish` relies on that.
-        self.transform.apply(block).map_err(|error| error.offset_element(self.position / item))?;
-        self.rest = rest;
-        self.position += max_len;
-        if let Some(checked_bytes) = self.checked_bytes {
-            checked_bytes.fetch_add(max_len, Ordering::Release);
+        let item = part.transform.item_size().max(1);
+        part.transform.apply(block).map_err(|error| error.offset_element(part.position / item))?;
+        part.rest = rest;
+        part.position += memory.1;
+        if let Some(checked_bytes) = part.checked_bytes {
+            checked_bytes.fetch_add(memory.1, Ordering::Release);
         }
         Ok(())
     }

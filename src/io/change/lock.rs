@@ -354,24 +354,30 @@ impl Default for LockTimeout {
     }
 }
 
-/// Runs `work` under the lock of a file's header: `Shared` to read it again, `Exclusive` to write it.
+/// The lock of a file's header, until it is dropped.
+pub(crate) struct HeaderLock<'f>(Option<&'f File>);
+
+/// Locks a file's header: `Shared` to read it again, `Exclusive` to write it.
 ///
-/// If the lock does not become free in time, `work` runs without it: a writer must not depend on its readers.
-pub(crate) fn with_header_lock<T>(
-    file: &File,
+/// If the lock does not become free in time, the caller goes on without it: a writer must not depend on its readers.
+pub(crate) fn lock_header<'f>(
+    file: &'f File,
     mode: LockMode,
     lock_timeout: &mut LockTimeout,
-    work: impl FnOnce() -> T,
-) -> T {
+) -> HeaderLock<'f> {
     let attempt =
         || Ok((system::try_lock(file, LockRegion::Header, mode)? != LockAttempt::Busy).then_some(()));
     let is_taken = matches!(retry_for(lock_timeout.0, attempt), Ok(Some(())));
     lock_timeout.0 = if is_taken { LOCK_TIMEOUT } else { Duration::ZERO };
-    let done = work();
-    if is_taken {
-        system::unlock(file, LockRegion::Header);
+    HeaderLock(is_taken.then_some(file))
+}
+
+impl Drop for HeaderLock<'_> {
+    fn drop(&mut self) {
+        if let Some(file) = self.0 {
+            system::unlock(file, LockRegion::Header);
+        }
     }
-    done
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -405,12 +411,12 @@ mod tests {
             system::try_lock(&reader, LockRegion::Header, LockMode::Shared).unwrap(),
             LockAttempt::Acquired
         );
-        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 1), 1);
+        drop(lock_header(&writer, LockMode::Exclusive, &mut lock_timeout));
         assert_eq!(lock_timeout.0, Duration::ZERO);
-        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 2), 2);
+        drop(lock_header(&writer, LockMode::Exclusive, &mut lock_timeout));
         assert_eq!(lock_timeout.0, Duration::ZERO);
         system::unlock(&reader, LockRegion::Header);
-        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 3), 3);
+        drop(lock_header(&writer, LockMode::Exclusive, &mut lock_timeout));
         assert_eq!(lock_timeout.0, LOCK_TIMEOUT);
     }
 }

@@ -71,26 +71,20 @@ pub(super) fn rewrite_header<W: Write + Seek>(
     lock_timeout: &mut LockTimeout,
 ) -> Result<()> {
     if let Some(file) = streams::as_file(writer) {
-        let write = || os::write_all_at(file, head, start);
-        let written: Result<()> =
-            change::with_header_lock(file, change::LockMode::Exclusive, lock_timeout, || Ok(write()?));
-        return written.map_err(Error::while_writing);
+        let _lock = change::lock_header(file, change::LockMode::Exclusive, lock_timeout);
+        return os::write_all_at(file, head, start).map_err(|error| Error::from(error).while_writing());
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
     // writing.
     let file = streams::as_file_or_buffered(writer).and_then(|file| file.try_clone().ok());
-    let mut write = || -> Result<()> {
-        let end = writer.stream_position()?;
-        writer.seek(SeekFrom::Start(start))?;
-        Sink::of(writer).write(head)?;
-        writer.seek(SeekFrom::Start(end))?;
-        // Flushed before the header lock is released, so that a reader never sees a partially written header.
-        Sink::of(writer).flush()
-    };
-    match &file {
-        Some(file) => change::with_header_lock(file, change::LockMode::Exclusive, lock_timeout, write),
-        None => write(),
-    }
+    let _lock =
+        file.as_ref().map(|file| change::lock_header(file, change::LockMode::Exclusive, lock_timeout));
+    let end = writer.stream_position()?;
+    writer.seek(SeekFrom::Start(start))?;
+    Sink::of(writer).write(head)?;
+    writer.seek(SeekFrom::Start(end))?;
+    // Flushed before the header lock is released, so that a reader never sees a partially written header.
+    Sink::of(writer).flush()
 }
 
 /// Returns a file's header for elements of a type, with their inner axes moved into the dtype.
