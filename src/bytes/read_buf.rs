@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io::Read;
 use std::mem::MaybeUninit;
 use std::slice;
 
@@ -9,7 +10,7 @@ use bytemuck::Pod;
 
 use super::chunks::AsChunks;
 use super::runs::ListedRuns;
-use super::{LocalFile, fill_at};
+use super::{LocalFile, fill, fill_at};
 use crate::error::{Fault, Result};
 
 /// Memory that is filled from its beginning.
@@ -225,17 +226,30 @@ impl<'a> ReadBuf<'a> {
         read: impl FnOnce(&mut [u8]) -> Result<usize>,
     ) -> Result<usize> {
         let max_len = max_len.min(self.left());
-        let end = self.filled + max_len;
+        let count = read(self.initialize(max_len))?;
+        assert!(count <= max_len, "more bytes were read than requested");
+        self.advance(count);
+        Ok(count)
+    }
+
+    /// Reads up to `max_len` bytes from a reader, and returns how many were read: fewer only at the end.
+    pub(crate) fn fill_from_reader(&mut self, reader: &mut dyn Read, max_len: usize) -> Result<usize> {
+        let max_len = max_len.min(self.left());
+        let count = fill(self.initialize(max_len), |rest, _| Ok(reader.read(rest)?))?;
+        self.advance(count);
+        Ok(count)
+    }
+
+    /// Returns the next bytes, which are cleared if they were not initialized.
+    fn initialize(&mut self, len: usize) -> &mut [u8] {
+        let end = self.filled + len;
         if end > self.initialized {
             self.bytes[self.initialized..end].fill(MaybeUninit::new(0));
             self.initialized = end;
         }
         let memory = self.bytes[self.filled..end].as_mut_ptr().cast();
-        // SAFETY: these bytes are initialized, and borrowed from `self`, which is not used while `read` has them.
-        let count = read(unsafe { slice::from_raw_parts_mut(memory, max_len) })?;
-        assert!(count <= max_len, "more bytes were read than requested");
-        self.advance(count);
-        Ok(count)
+        // SAFETY: these bytes are initialized, and borrowed from `self`.
+        unsafe { slice::from_raw_parts_mut(memory, len) }
     }
 
     /// `count` more bytes have been filled.

@@ -8,7 +8,7 @@ use crate::bytes::Region;
 use crate::codec::NoIndex;
 use crate::error::{Error, Fault, FileKind, FilePart, Remedy, Result};
 use crate::progress::ProgressReporter;
-use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncated_archive};
+use crate::transfer::{Effort, Source, append, truncated_archive};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -74,39 +74,24 @@ impl<'a> ArchiveBytes<'a> {
         }
     }
 
-    /// Invokes `call` with a source that is limited to `range`.
-    pub(super) fn with<T>(
-        &mut self,
-        range: Range<u64>,
-        call: impl FnOnce(Source<'_>) -> Result<T>,
-    ) -> Result<T> {
-        match &mut self.from {
-            Backing::Region(region) => call(Source::region(part(*region, self.start, range)?)),
-            Backing::Stream(stream) => {
-                stream.seek(SeekFrom::Start(range.start))?;
-                call(Source::part_of_stream(stream.as_read(), range.end - range.start))
-            }
-        }
+    /// Returns a source of these bytes.
+    pub(super) fn source(&mut self, range: Range<u64>) -> Result<Source<'_>> {
+        let len = range.end - range.start;
+        Ok(match self.range(range)? {
+            Ok(region) => Source::region(region),
+            Err(stream) => Source::part_of_stream(stream.as_read(), len),
+        })
     }
 
-    /// Like `ArchiveBytes::with`, but also shows the bytes that are read to an observer.
-    pub(super) fn with_observed<T, O: Observer>(
-        &mut self,
-        range: Range<u64>,
-        observer: &O,
-        call: impl FnOnce(Source<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let len = range.end - range.start;
-        match &mut self.from {
-            Backing::Region(region) => {
-                let seen = ObservedReader::new(part(*region, self.start, range)?, observer);
-                call(Source::region(Region::of(&seen).part(0..len)))
-            }
+    /// Returns these bytes, or the stream where they come next.
+    pub(super) fn range(&mut self, range: Range<u64>) -> Result<Result<Region<'a>, &mut dyn ReadSeek>> {
+        Ok(match &mut self.from {
+            Backing::Region(region) => Ok(part(*region, self.start, range)?),
             Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
-                call(Source::part_of_stream(&mut ObservedReader::new(&mut **stream, observer), len))
+                Err(&mut **stream)
             }
-        }
+        })
     }
 
     /// Fills a buffer from an offset. Returns fewer bytes only at the end of the archive.
@@ -124,13 +109,11 @@ impl<'a> ArchiveBytes<'a> {
     /// Reads exactly `range`, which may span the entire archive.
     pub(super) fn read(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        self.with(range, |mut source| {
-            let mut bytes = Vec::new();
-            match append(&mut source, &mut bytes, len, &ProgressReporter::default())? {
-                came if came < len => Err(truncated_archive()),
-                _ => Ok(bytes),
-            }
-        })
+        let mut bytes = Vec::new();
+        match append(&mut self.source(range)?, &mut bytes, len, &ProgressReporter::default())? {
+            came if came < len => Err(truncated_archive()),
+            _ => Ok(bytes),
+        }
     }
 }
 

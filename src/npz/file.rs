@@ -223,8 +223,11 @@ impl NpzFile {
     }
 
     fn read_with<T: ReadArray>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
-        let read = || member::read(member::whole_archive(&self.source), self.archive.get(member)?, options);
-        read().map_err(|error| self.at_path(error))
+        let read = match self.archive.get(member) {
+            Ok(member) => member::read(member::whole_archive(&self.source), member, options),
+            Err(error) => Err(error),
+        };
+        read.map_err(|error| self.at_path(error))
     }
 
     /// Reads the elements of an array into memory of the caller: see [`NpyReader::read_into_bytes`].

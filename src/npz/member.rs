@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
-use super::exact_size::{ContentReader, with_exact_size};
+use super::content::MemberContent;
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 use super::zip_crate;
-use crate::bytes::{ReadAt, Region, Runs};
-use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
+use crate::bytes::{ReadAt, Region};
+use crate::codec::{NoIndex, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::dynamic::fill;
 use crate::error::{Error, Fault, FilePart, Result};
@@ -34,7 +34,7 @@ pub(super) fn read<T: ReadArray>(
     let read = |source: &mut Source<'_>| {
         io::read_whole_source(source, &progress_options, T::inner_ndim(), T::from_payload)
     };
-    content_of(read, |read| read_verified(archive_bytes, member, options, read))
+    MemberContent::read(archive_bytes, member, options, read)
 }
 
 /// Reads the elements of a member into memory.
@@ -46,7 +46,7 @@ pub(super) fn read_into_bytes(
     byte_order: Option<ByteOrder>,
 ) -> Result<()> {
     let progress_options = options.with_monotonic_progress();
-    read_verified(archive_bytes, member, options, &mut |source| {
+    MemberContent::read(archive_bytes, member, options, |source| {
         io::read_whole_source(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
     })
 }
@@ -129,10 +129,11 @@ fn with_content_before<T>(
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(truncated_archive()); // these bytes are not enough: the caller reads more
     }
-    archive_bytes.with(packed, |mut source| match unpacker {
+    let mut source = archive_bytes.source(packed)?;
+    match unpacker {
         Some(unpacker) => look(&mut Source::of(&mut UnpackReader::new(source, unpacker))),
         None => look(&mut source),
-    })
+    }
 }
 
 /// Reads all bytes of a member, without interpreting them as an array.
@@ -150,7 +151,7 @@ pub(super) fn read_raw(
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, &progress_options)
     };
-    content_of(read, |read| read_verified(archive_bytes, member, options, read))
+    MemberContent::read(archive_bytes, member, options, read)
 }
 
 /// Calls a function with a reader of a member, which is decompressed from its beginning, and verifies its checksum.
@@ -160,16 +161,14 @@ pub(super) fn stream<T>(
     options: &ReadOptions,
     call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<T>,
 ) -> Result<T> {
-    let mut call = Some(call);
-    let mut read = || {
-        let content = content_offset(&mut archive_bytes, member)?;
-        check_ratio(member, options)?;
+    let mut small = Vec::new();
+    let read = || {
+        let mut content = MemberContent::open(&mut archive_bytes, member, options, &mut small)?;
         // Of a compressed member, nothing can be read without all before it.
         if member.is_encrypted() || member.method != Method::Stored {
             options.get_limits().check_payload(member.size)?;
         }
-        let read = |source: &mut Source<'_>| {
-            let call = call.take().ok_or_else(truncated_archive)?; // it is called once: the stream has one beginning
+        let (output, _) = content.read_sequentially(|source| {
             let mut content = SourceAsRead(&mut *source);
             let mut reader = NpyReader::of(&mut content as &mut dyn Read, Expected::NPY, options)?;
             let output = call(&mut reader)?;
@@ -178,20 +177,10 @@ pub(super) fn stream<T>(
                 None => drop(source.skip(member.size.saturating_sub(source.position()))?),
             }
             Ok(output)
-        };
-        content_of(read, |read| {
-            let make = match decoder_for(member)? {
-                Decoder::Stored => None,
-                Decoder::Own(make) => Some(make),
-                #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-                Decoder::ZipCrate => {
-                    return zip_crate::read_verified(&mut archive_bytes, (member, content), options, read);
-                }
-            };
-            read_verified_sequentially(&mut archive_bytes, (member, content), make, options, read).map(drop)
-        })
+        })?;
+        Ok(output)
     };
-    read().map_err(|error| error.at_member(&member.name))
+    read().map_err(|error: Error| error.at_member(&member.name))
 }
 
 /// A source as a reader.
@@ -232,7 +221,7 @@ pub(super) fn copy_raw(
         }
         Ok(())
     };
-    read_verified(archive_bytes, member, &options, &mut copy)?;
+    MemberContent::read(archive_bytes, member, &options, &mut copy)?;
     Ok(written)
 }
 
@@ -255,37 +244,23 @@ pub(super) fn verify(
         Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
     };
     if index.is_none() && member.method != Method::Zstd {
-        read_verified(archive_bytes, member, &options, &mut |source| discard(source, &progress))?;
+        MemberContent::read(archive_bytes, member, &options, |source| discard(source, &progress))?;
         return Ok(remarks);
     }
+    let mut small = Vec::new();
     let verify = || -> Result<Vec<Remark>> {
-        let content = content_offset(&mut archive_bytes, member)?;
-        check_ratio(member, &options)?;
-        let Decoder::Own(make) = decoder_for(member)? else {
-            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, &mut |source| {
-                discard(source, &progress)
-            })?;
-            return Ok(remarks);
-        };
+        let mut content = MemberContent::open(&mut archive_bytes, member, &options, &mut small)?;
         let threads = options.get_threads();
-        let blocks = match (index, archive_bytes.region_at(content)) {
-            (Some(index), Some((archive, start))) => {
-                archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
+        let blocks = match (content.decoder, index, content.archive_bytes.region_at(content.start)) {
+            (Decoder::Own(make), Some(index), Some((archive, start))) => {
                 Some(PackedBlocks::new(Box::new(archive), start, index, make, threads))
             }
             _ => None,
         };
-        let mut compare = |source: &mut Source<'_>| match &blocks {
+        let ((), has_more_frames) = content.read_sequentially(|source| match &blocks {
             Some(blocks) => blocks.compare(source, threads).and_then(|()| progress.add(member.size as usize)),
             None => discard(source, &progress),
-        };
-        let has_more_frames = read_verified_sequentially(
-            &mut archive_bytes.reborrow(),
-            (member, content),
-            Some(make),
-            &options,
-            &mut compare,
-        )?;
+        })?;
         if blocks.is_some_and(|blocks| blocks.has_mismatch()) {
             remarks.push(Remark::UnusableIndex);
         }
@@ -358,7 +333,7 @@ impl std::fmt::Display for Remark {
 }
 
 /// Returns an error if so few compressed bytes cannot contain so much, or if the limits do not allow it.
-fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
+pub(super) fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
     let method = member.method_inside_aes().unwrap_or(member.method);
     match method.highest_ratio() {
         Some(most) if member.size > member.packed.saturating_mul(most) => {
@@ -384,7 +359,7 @@ pub(super) fn check_total_expansion<'m>(
 }
 
 /// Checks a member's local header and what follows its content, and returns the offset of the content.
-fn content_offset(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
+pub(super) fn content_offset(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     let record = read_local_record(archive_bytes, member)?;
     let content = zip::checked_content_offset(&record, member)?;
     /// More than a data descriptor has.
@@ -466,7 +441,8 @@ pub(super) fn read_local_record(archive_bytes: &mut ArchiveBytes<'_>, member: &M
 }
 
 /// The decoder of a member.
-enum Decoder {
+#[derive(Clone, Copy)]
+pub(super) enum Decoder {
     /// No decoder: the member is stored.
     Stored,
     /// A decoder of this library, which the function creates.
@@ -476,7 +452,7 @@ enum Decoder {
     ZipCrate,
 }
 
-fn decoder_for(member: &Member) -> Result<Decoder> {
+pub(super) fn decoder_for(member: &Member) -> Result<Decoder> {
     if member.is_encrypted() {
         return zip_crate_decoder(member);
     }
@@ -499,38 +475,6 @@ fn decoder_for(member: &Member) -> Result<Decoder> {
             });
         }
     })
-}
-
-/// Returns the blocks of a member that has a block index, if the archive allows random access.
-///
-/// With the feature `libdeflate`, a small member without an index is treated as a single block.
-fn blocks<'a>(
-    archive_bytes: &ArchiveBytes<'a>,
-    member: &Member,
-    content: u64,
-    make: fn() -> Result<Unpacker>,
-    options: &ReadOptions,
-) -> Option<PackedBlocks<'a>> {
-    let (archive, start) = archive_bytes.region_at(content)?;
-    let index = zip::block_index(member).ok().or_else(|| single_block_index(member))?;
-    Some(PackedBlocks::new(Box::new(archive), start, index, make, options.get_threads()))
-}
-
-/// Returns a one-block index for a member that is small enough for `libdeflate`.
-///
-/// `libdeflate` decompresses only in memory.
-#[cfg(feature = "libdeflate")]
-fn single_block_index(member: &Member) -> Option<crate::codec::BlockIndex> {
-    /// The maximum memory for the compressed and the uncompressed content, in addition to the array.
-    const MAX_SINGLE_BLOCK_MEMORY: u64 = 8 << 20;
-    let takes = member.size.saturating_add(member.packed);
-    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MAX_SINGLE_BLOCK_MEMORY;
-    fits.then(|| crate::codec::BlockIndex::of_single_block(member.crc, member.size, member.packed))
-}
-
-#[cfg(not(feature = "libdeflate"))]
-fn single_block_index(_: &Member) -> Option<crate::codec::BlockIndex> {
-    None
 }
 
 /// Returns the blocks of a member for reading parts of it, or `None` if it has no block index.
@@ -586,132 +530,4 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
     };
     let error = crate::error::Error::from(Fault::Unsupported { part: FilePart::Archive, reason });
     Err(error.with_help(crate::error::Remedy::Feature { name }))
-}
-
-/// Calls `read_with` with a reader of content, and returns what it has made; if it was called twice, that of the second time.
-///
-/// What is between is not generic, so that programs do not compile it again for each type that they read.
-fn content_of<T>(
-    mut read: impl FnMut(&mut Source<'_>) -> Result<T>,
-    read_with: impl FnOnce(&mut ContentReader<'_>) -> Result<()>,
-) -> Result<T> {
-    let mut output = None;
-    read_with(&mut |source| {
-        output = None; // before another one takes as much memory
-        output = Some(read(source)?);
-        Ok(())
-    })?;
-    let Some(output) = output else { unreachable!("there was no error, so the content has been read") };
-    Ok(output)
-}
-
-/// Opens a member, invokes `call` with its content, and verifies size and checksum.
-///
-/// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
-/// stream.
-fn read_verified(
-    mut archive_bytes: ArchiveBytes<'_>,
-    member: &Member,
-    options: &ReadOptions,
-    call: &mut ContentReader<'_>,
-) -> Result<()> {
-    /// Members up to this size are read together with their local header, in one read.
-    const MAX_SMALL_MEMBER: u64 = 64 << 10;
-    let opened = match member.next_record_offset - member.offset {
-        len if len <= MAX_SMALL_MEMBER && !archive_bytes.is_in_memory() => {
-            match archive_bytes.read(member.offset..member.next_record_offset) {
-                Ok(bytes) => {
-                    read_verified_unbuffered(ArchiveBytes::part(&bytes, member.offset), member, options, call)
-                }
-                Err(error) => Err(error),
-            }
-        }
-        _ => read_verified_unbuffered(archive_bytes, member, options, call),
-    };
-    opened.map_err(|error| error.at_member(&member.name))
-}
-
-fn read_verified_unbuffered(
-    mut archive_bytes: ArchiveBytes<'_>,
-    member: &Member,
-    options: &ReadOptions,
-    call: &mut ContentReader<'_>,
-) -> Result<()> {
-    let content = content_offset(&mut archive_bytes, member)?;
-    check_ratio(member, options)?;
-    if let Some((archive, start)) = archive_bytes.region_at(content) {
-        archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
-    }
-    let make = match decoder_for(member)? {
-        Decoder::Stored => None,
-        Decoder::Own(make) => Some(make),
-        #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        Decoder::ZipCrate => {
-            return zip_crate::read_verified(&mut archive_bytes, (member, content), options, call);
-        }
-    };
-    if let Some(blocks) = make.and_then(|make| blocks(&archive_bytes, member, content, make, options)) {
-        let output = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
-        let checked = match &output {
-            Ok(()) => blocks.check_unread_blocks(options.get_threads()),
-            Err(_) => Ok(()),
-        };
-        let is_cancelled = output.as_ref().is_err_and(Error::is_cancelled);
-        if !blocks.has_mismatch() || is_cancelled {
-            return checked.and(output);
-        }
-        // The index does not match the content, so decode the stream from its beginning.
-    }
-    read_verified_sequentially(&mut archive_bytes, (member, content), make, options, call).map(drop)
-}
-
-/// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
-///
-/// Returns whether the content consists of several frames.
-fn read_verified_sequentially(
-    archive_bytes: &mut ArchiveBytes<'_>,
-    (member, content): (&Member, u64),
-    make: Option<fn() -> Result<Unpacker>>,
-    options: &ReadOptions,
-    call: &mut ContentReader<'_>,
-) -> Result<bool> {
-    let unpacker = make.map(|make| make()).transpose()?;
-    let packed = content..content + member.packed;
-    // The checksum is computed while the bytes are read, when they are still in the CPU cache.
-    let seen = UnorderedCrc::default();
-    let has_more_frames = match unpacker {
-        Some(unpacker) => archive_bytes.reborrow().with(packed, |source| {
-            let mut unpack = UnpackReader::new(source, unpacker);
-            with_exact_size(&mut unpack, member, options, &seen, call)?;
-            match unpack.is_at_end() {
-                true => Ok(unpack.has_more_frames()),
-                false => {
-                    let reason = format!("the compressed stream ends before its {} bytes", member.packed);
-                    Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into())
-                }
-            }
-        })?,
-        None => archive_bytes
-            .reborrow()
-            .with_observed(packed, &seen, |mut source| call(&mut source).map(|()| false))?,
-    };
-    // Add the bytes that were skipped, or used in place, to the checksum.
-    let found = seen.finish(member.size, &mut |missing, add| {
-        let missing = content + missing.start..content + missing.end;
-        archive_bytes.with(missing, |mut source| {
-            const BLOCK_LEN: u64 = 256 << 10;
-            while let Some(left @ 1..) = source.remaining() {
-                let mut block = vec![0; left.min(BLOCK_LEN) as usize];
-                if source.fill(&mut block)? < block.len() {
-                    return Err(truncated_archive());
-                }
-                add(&block);
-            }
-            Ok(())
-        })
-    })?;
-    match found == member.crc {
-        true => Ok(has_more_frames),
-        false => Err(Fault::wrong_checksum(found, member.crc).into()),
-    }
 }

@@ -20,7 +20,7 @@
 //!   cannot be decompressed.
 
 mod archive;
-mod exact_size;
+mod content;
 pub(crate) mod file;
 #[cfg(feature = "mmap")]
 pub(crate) mod map;

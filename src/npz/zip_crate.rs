@@ -11,7 +11,7 @@ use ::zip::read::ZipReadOptions;
 use ::zip::result::ZipError;
 
 use super::archive::ArchiveBytes;
-use super::exact_size::{ContentReader, with_exact_size};
+use super::content::{SummedReader, check_size};
 use crate::codec::{UnorderedCrc, xz};
 use crate::error::{Error, Fault, FilePart, Remedy, Result};
 use crate::options::ReadOptions;
@@ -71,20 +71,29 @@ impl Seek for SingleMemberArchive<'_, '_> {
     }
 }
 
-/// Invokes `call` with the decoded content of a member, and verifies its size and checksum.
+/// Reads the decoded content of a member with `read`, and verifies its size and checksum.
 ///
 /// `content` is the offset of the encoded content in the file.
-pub(super) fn read_verified(
+pub(super) fn read_verified<T>(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
-    call: &mut ContentReader<'_>,
-) -> Result<()> {
-    let checksum = UnorderedCrc::default();
-    let ((), is_authenticated) = with_decoded(archive_bytes, (member, content), options, |stream| {
-        with_exact_size(stream, member, options, &checksum, call)
-    })?;
-    let found = checksum.finish(member.size, &mut |_, _| Ok(()))?; // all bytes have been observed
+    read: impl FnOnce(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
+    let ((made, sum), is_authenticated) =
+        with_decoded(archive_bytes, (member, content), options, |decoded| {
+            let mut summed = SummedReader::new(decoded);
+            let made = read(&mut Source::of(&mut summed))?;
+            let position = summed.position;
+            check_size(&mut summed, position, member, options)?;
+            Ok((made, summed.sum))
+        })?;
+    check_decoded(sum, is_authenticated, member)?;
+    Ok(made)
+}
+
+fn check_decoded(sum: UnorderedCrc, is_authenticated: bool, member: &Member) -> Result<()> {
+    let found = sum.finish(member.size, &mut |_, _| Ok(()))?; // all bytes have been read
     if member.method_inside_aes().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
         return Err(Fault::Malformed { part: FilePart::Archive, reason, offset: None }.into());

@@ -13,7 +13,6 @@ mod gather_strided;
 mod items;
 mod lengths;
 #[cfg(feature = "npz")]
-mod observed;
 mod opaque;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
@@ -44,7 +43,6 @@ pub(crate) use effort::Effort;
 pub(crate) use gather::permute_axes;
 pub(crate) use lengths::check_length;
 #[cfg(feature = "npz")]
-pub(crate) use observed::{ObservedReader, Observer};
 #[cfg(feature = "npz")]
 pub(crate) use pack::{PackWriter, PackerPool};
 #[cfg(feature = "npz")]

@@ -119,9 +119,10 @@ impl<'a> Source<'a> {
     pub(crate) fn fill_read_buf(&mut self, buf: &mut ReadBuf<'_>, max_len: usize) -> Result<usize> {
         let filled = match &mut self.origin {
             Origin::Stream(stream, left) => {
-                fill_from_stream(*stream, buf, max_len, left.unwrap_or(u64::MAX))?
+                buf.fill_from_reader(*stream, max_len.min(saturated(left.unwrap_or(u64::MAX))))?
             }
-            Origin::Owned(stream, left) => fill_from_stream(stream, buf, max_len, *left)?,
+            Origin::Owned(stream, left) => buf.fill_from_reader(stream, max_len.min(saturated(*left)))?,
+            Origin::Region(rest) => rest.fill_read_buf(buf, max_len, 0)?,
             _ => match self.positioned() {
                 Some(positioned) => positioned.fill_read_buf(buf, max_len, 0)?,
                 None => unreachable!("only a stream has no positions"),
@@ -227,14 +228,8 @@ impl<'a> Source<'a> {
     }
 }
 
-fn fill_from_stream(
-    stream: &mut dyn Read,
-    buf: &mut ReadBuf<'_>,
-    max_len: usize,
-    left: u64,
-) -> Result<usize> {
-    let max_len = max_len.min(usize::try_from(left).unwrap_or(usize::MAX));
-    buf.read_with(max_len, |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))
+fn saturated(len: u64) -> usize {
+    usize::try_from(len).unwrap_or(usize::MAX)
 }
 
 /// Restores the position of a file on platforms where positioned reads move it, such as Windows.

@@ -245,7 +245,7 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("transfer/tiles/plan.rs", "axes.len()", "axes"),
     ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most MAX_SPAN"),
     ("transfer/walk.rs", "outer.len()", "axes"),
-    ("npz/member.rs", "left.min(BLOCK_LEN)", "constants"),
+    ("npz/content.rs", "left.min(BLOCK_LEN)", "constants"),
     ("npz/member.rs", "transfer::BLOCK_LEN", "constants"),
     ("elements/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
     ("parts/select.rs", "axes.len()", "axes"),

@@ -221,7 +221,8 @@ fn out_of_band_buffers_round_trip() {
         // One for each array that has bytes; NumPy writes one that is not contiguous into the pickle.
         assert_eq!(outside.len(), [1, 1, 2, 4, 4, 5, 0][number], "{object}");
         let read = Pickle::read_with_buffers(&again[..], &outside, &options).unwrap();
-        assert!(read.object() == object, "{object}");
+        // An empty array is in the pickle: when that is read, its byte order becomes the machine's, as with NumPy.
+        assert!(read.object() == object || cfg!(target_endian = "big") && number == 4, "{object}");
         if let Some(folder) = &written {
             let buffers: Vec<String> = outside.iter().map(|buffer| hex(buffer)).collect();
             let line =
