@@ -488,6 +488,9 @@ fn members_take_few_allocations() {
         npz.names().unwrap().iter().for_each(|name| drop(npz.read::<Array1<u64>>(name).unwrap()))
     };
     check("members read", 26.0, allocations_per_item(members, all));
+    if cfg!(windows) {
+        return; // an open file is not replaced
+    }
     check(
         "members that stay",
         16.0,
@@ -519,7 +522,7 @@ fn parts_take_few_allocations() {
     );
     check(
         "parts read",
-        16.0,
+        if cfg!(windows) { 18.0 } else { 16.0 }, // paths are converted for the system
         allocations_per_item_of(counts, parts, |stack| stack.read::<Array1<f64>>().unwrap()),
     );
 }

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use ndarray::Dimension;
 
+use crate::bytes::kernels::permute_axes;
 use crate::elements::{ReadableElement, inner_axes_of};
 use crate::error::{Error, Fault, Result};
 use crate::header::{GroupedHeader, Header};
@@ -90,7 +91,7 @@ fn transpose<'s>(
     limits::resize(&mut transposed, bytes.len())?;
     let lens: Vec<usize> = header.shape().iter().rev().copied().collect();
     let order: Vec<usize> = (0..lens.len()).rev().collect();
-    transfer::permute_axes(&bytes, &lens, &order, header.dtype().item_size(), &mut transposed);
+    permute_axes(&bytes, &lens, &order, header.dtype().item_size(), &mut transposed);
     // The bytes are freed here, before decoding, so that at most two copies exist at a time.
     let elements = Source::of_owned(Box::new(Cursor::new(transposed)), bytes.len() as u64);
     Ok((elements, options.without_progress())) // already reported by `read_bytes`

@@ -277,11 +277,13 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         // Fortran order is C order with the axes reversed.
         let is_fortran = header.order() == Order::Fortran;
         let write_plan = A::write_plan(header.dtype());
-        if const { A::IS_ALWAYS_BITWISE && transfer::has_usual_size::<A>() } {
-            let WritePlan::Bitwise(out) = write_plan else { unreachable!("its plan is bitwise") };
-            let items = out.strided(self);
-            let items = if is_fortran { items.reversed() } else { items };
-            return transfer::write_strided(&mut sink, head, header, &items, out.transform(), options);
+        if let WritePlan::Bitwise(out) = &write_plan {
+            let items = out.strided(self, is_fortran);
+            transfer::write_strided(&mut sink, head, header, &items, out.transform(), options)?;
+            return sink.flush();
+        }
+        if const { A::IS_ALWAYS_BITWISE } {
+            unreachable!("its plan is bitwise");
         }
         let view = if is_fortran { self.t() } else { self.view() };
         let items = match view.to_slice() {

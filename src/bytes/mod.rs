@@ -47,6 +47,7 @@ mod fill;
 mod folder;
 mod hints;
 mod join_layout;
+pub(crate) mod kernels;
 mod memory;
 mod read_buf;
 mod region;

@@ -2,18 +2,16 @@
 
 use std::io::Read;
 
-use bytemuck::AnyBitPattern;
-use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
+use ndarray::{ArrayView, Dimension, IxDyn, SliceArg, SliceInfoElem};
 
 use super::check::check_items;
-use super::order::{FULL_AXIS, write_selected_words};
+use super::order::{FULL_AXIS, write_items};
 use super::{DynArray, view_of};
 use crate::array::{Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
-use crate::elements::{
-    Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw_words,
-};
+use crate::elements::cast::StridedBytes;
+use crate::elements::{DTypeConversion, ReadPlan, ViewElement, dtype_conversion, raw_words};
 use crate::error::{Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{NpyReader, Payload};
@@ -129,39 +127,19 @@ impl<'a> DynView<'a> {
         order: Order,
         options: &WriteOptions,
     ) -> Result<()> {
-        let (item, to) = (self.dtype().item_size(), (order, options));
+        let item = self.dtype().item_size();
         if self.header.len() == 0 || item == 0 {
             return Ok(());
         }
-        let is_multiple = |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs() % unit == 0);
-        match item {
-            2 if is_multiple(2) => self.write_elements_as_words::<Bytes<2>, 2>(sink, to),
-            4 if is_multiple(4) => self.write_elements_as_words::<Bytes<4>, 4>(sink, to),
-            8 if is_multiple(8) => self.write_elements_as_words::<Bytes<8>, 8>(sink, to),
-            16 if is_multiple(16) => self.write_elements_as_words::<Bytes<16>, 16>(sink, to),
-            _ => self.write_elements_as_words::<u8, 1>(sink, to),
-        }
-    }
-
-    /// Writes the elements as words of `SIZE` bytes, which the strides must be multiples of.
-    fn write_elements_as_words<W: WritableElement + AnyBitPattern, const SIZE: usize>(
-        &self,
-        sink: &mut Sink<'_>,
-        to: (Order, &WriteOptions),
-    ) -> Result<()> {
-        let words: &[W] = bytemuck::cast_slice(&self.bytes[..self.bytes.len() / SIZE * SIZE]);
-        let mut dims = self.shape().to_vec();
-        dims.push(self.dtype().item_size() / SIZE);
-        let strides = self.strides.iter().map(|stride| stride.unsigned_abs() / SIZE).chain([1]);
-        let shape = IxDyn(&dims).strides(IxDyn(&strides.collect::<Vec<_>>()));
-        // `new` has checked that all elements are within the bytes, and views may overlap.
-        let mut view = ArrayViewD::from_shape(shape, words).expect("elements within the bytes");
-        for (axis, stride) in self.strides.iter().enumerate() {
-            if *stride < 0 {
-                view.invert_axis(Axis(axis));
-            }
-        }
-        write_selected_words::<W>(view, &vec![FULL_AXIS; dims.len()], sink, to)
+        let axes = self.shape().iter().copied().zip(self.strides.iter().copied());
+        // The bytes begin with the lowest element.
+        let start = axes.clone().filter(|(_, stride)| *stride < 0);
+        let start = start.map(|(len, stride)| (len - 1) * stride.unsigned_abs()).sum();
+        let items = match order {
+            Order::C => StridedBytes::of_slice(self.bytes, start, axes, item),
+            Order::Fortran => StridedBytes::of_slice(self.bytes, start, axes.rev(), item),
+        };
+        write_items(&items, sink, options)
     }
 }
 

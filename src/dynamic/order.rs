@@ -5,13 +5,15 @@ use ndarray::ShapeBuilder;
 use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
 use super::{AlignedBytes, DynArray};
-use crate::elements::{Bytes, WritableElement};
+use crate::dtype::DType;
+use crate::elements::cast::StridedBytes;
+use crate::elements::raw_units;
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::parts::{NpyFile, Selection};
 use crate::shape::Order;
-use crate::transfer::{self, Items, Sink};
+use crate::transfer::{self, Sink};
 
 /// The slice of an entire axis.
 pub(super) const FULL_AXIS: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
@@ -136,75 +138,36 @@ impl DynArray {
         order: Order,
         options: &WriteOptions,
     ) -> Result<()> {
-        let (bytes, to) = (self.bytes(), (order, options));
-        // Elements of the size of a number are moved as units, which is faster than byte by byte.
-        match self.dtype().item_size() {
-            0 => Ok(()),
-            2 => write_selected_words::<Bytes<2>>(
-                view_as_words(self, bytemuck::cast_slice(bytes), 1),
-                elements,
-                sink,
-                to,
-            ),
-            4 => write_selected_words::<Bytes<4>>(
-                view_as_words(self, bytemuck::cast_slice(bytes), 1),
-                elements,
-                sink,
-                to,
-            ),
-            8 => write_selected_words::<Bytes<8>>(
-                view_as_words(self, bytemuck::cast_slice(bytes), 1),
-                elements,
-                sink,
-                to,
-            ),
-            16 => write_selected_words::<Bytes<16>>(
-                view_as_words(self, bytemuck::cast_slice(bytes), 1),
-                elements,
-                sink,
-                to,
-            ),
-            _ => write_selected_words::<u8>(view_as_bytes(self), elements, sink, to),
-        }
+        let part = view_as_bytes(self).slice_move(elements);
+        let items = StridedBytes::of_items(&part, order == Order::Fortran);
+        write_items(&items, sink, options)
     }
+}
+
+/// Writes elements as they are, without a header.
+pub(super) fn write_items(
+    items: &StridedBytes<'_>,
+    sink: &mut Sink<'_>,
+    options: &WriteOptions,
+) -> Result<()> {
+    // Only the length and the dtype of the header are used.
+    let byte = raw_units::<1>();
+    let header = Header::new(DType::of::<u8>()?, Order::C, [items.byte_len()].into())?;
+    transfer::write_strided(sink, Vec::new(), &header, items, byte.transform(), options)
 }
 
 /// Views an array as bytes; the bytes of an element form an additional, last axis.
 fn view_as_bytes(array: &DynArray) -> ArrayViewD<'_, u8> {
-    view_as_words(array, array.bytes(), array.dtype().item_size())
-}
-
-/// Views an array as words: each element has `each` of them, which form an additional, last axis.
-fn view_as_words<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
     let mut dims = array.shape().to_vec();
     if array.order() == Order::Fortran {
         dims.reverse();
     }
-    dims.push(each);
+    let ndim = dims.len();
+    dims.push(array.dtype().item_size());
     // A DynArray has exactly the bytes of its shape.
-    let view = ArrayViewD::from_shape(dims, words).expect("exactly the words of the shape");
-    if array.order() == Order::C { view } else { with_array_axes_reversed(view) }
-}
-
-/// Reverses the axes, except the last, which has the words of an element.
-fn with_array_axes_reversed<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
-    let ndim = view.ndim() - 1;
-    view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>())
-}
-
-/// Writes part of a view in the given order. Its last axis consists of the words of one element.
-pub(super) fn write_selected_words<W: WritableElement>(
-    view: ArrayViewD<'_, W>,
-    elements: &[SliceInfoElem],
-    sink: &mut Sink<'_>,
-    (order, options): (Order, &WriteOptions),
-) -> Result<()> {
-    let part = view.slice_move(elements);
-    // Fortran order is C order with the axes reversed.
-    let part = if order == Order::C { part } else { with_array_axes_reversed(part) };
-    let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
-    // `write_unflushed` uses only the length and dtype of the header, so the words are described as one axis.
-    let header = Header::new(dtype, Order::C, [part.len()].into())?;
-    let write_plan = W::write_plan(header.dtype());
-    transfer::write_unflushed(sink, Vec::new(), &header, Items::Strided(part), &write_plan, options)
+    let view = ArrayViewD::from_shape(dims, array.bytes()).expect("exactly the bytes of the shape");
+    match array.order() {
+        Order::C => view,
+        Order::Fortran => view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>()),
+    }
 }

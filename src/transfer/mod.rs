@@ -9,7 +9,6 @@ mod convert_items;
 mod each;
 mod effort;
 mod gather;
-mod gather_strided;
 mod items;
 mod lengths;
 #[cfg(feature = "npz")]
@@ -29,7 +28,6 @@ pub(crate) mod streams;
 pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
-mod walk;
 mod whole_block;
 mod write;
 
@@ -40,7 +38,6 @@ pub(crate) use buffered_extent::BufferedExtent;
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
-pub(crate) use gather::permute_axes;
 pub(crate) use lengths::check_length;
 #[cfg(feature = "npz")]
 #[cfg(feature = "npz")]
@@ -55,7 +52,7 @@ pub(crate) use source::Source;
 #[cfg(feature = "npz")]
 pub(crate) use unpack::UnpackReader;
 pub(crate) use whole_block::WholeBlockReader;
-pub(crate) use write::{Items, has_usual_size, write, write_bytes, write_strided, write_unflushed};
+pub(crate) use write::{Items, write, write_bytes, write_strided, write_unflushed};
 
 use crate::error::{Error, Fault, FileSection, Result};
 use crate::header::Header;

@@ -2,10 +2,10 @@
 
 use ndarray::ArrayViewD;
 
-use super::gather::{BlockPlan, gather};
+use super::gather::BlockPlan;
 use super::{BLOCK_LEN, Effort, Sink, os, pipeline};
-use crate::elements::cast::{BitwiseOut, StridedBytes};
-use crate::elements::{ByteTransform, ItemEncoder, WritableElement, WritePlan, raw_units};
+use crate::elements::cast::StridedBytes;
+use crate::elements::{ByteTransform, ItemEncoder, WritableElement, WritePlan};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
@@ -47,7 +47,7 @@ pub(crate) fn write<T: WritableElement>(
     sink.flush()
 }
 
-/// Writes a header and elements of a usual size, in C order of their axes, and flushes.
+/// Writes a header and elements that are bytes, without flushing, since more data may follow.
 pub(crate) fn write_strided(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
@@ -57,11 +57,18 @@ pub(crate) fn write_strided(
     options: &WriteOptions,
 ) -> Result<()> {
     announce(sink, &head, header, options)?;
-    match items.as_contiguous() {
-        Some(bytes) => write_contiguous(sink, head, header, (bytes, items.item_size()), transform, options)?,
-        None => write_units(sink, head, header, items, transform, options)?,
+    if let Some(bytes) = items.as_contiguous() {
+        return write_contiguous(sink, head, header, (bytes, items.item_size()), transform, options);
     }
-    sink.flush()
+    let blocks = items.blocks();
+    write_blocks(sink, head, header, blocks.count(), options, &|index, make| {
+        let (offset, _, layout) = blocks.get(index);
+        make(layout.byte_len(), &mut |bytes| {
+            items.gather_block((offset, &layout), bytes);
+            transform.swap(bytes);
+            Ok(())
+        })
+    })
 }
 
 /// Like [`write`], without flushing, since more data follows.
@@ -73,17 +80,10 @@ pub(crate) fn write_unflushed<T: WritableElement>(
     write_plan: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
-    announce(sink, &head, header, options)?;
     match (write_plan, items) {
-        (WritePlan::Bitwise(out), Items::Contiguous(items)) => {
-            let bytes = (out.bytes(items), size_of::<T>());
-            write_contiguous(sink, head, header, bytes, out.transform(), options)
-        }
-        (WritePlan::Bitwise(out), Items::Strided(view)) if const { has_usual_size::<T>() } => {
-            write_units(sink, head, header, &out.strided(&view), out.transform(), options)
-        }
-        (WritePlan::Bitwise(out), Items::Strided(view)) => {
-            write_gathered(sink, head, header, (view, out), out.transform(), options)
+        (WritePlan::Bitwise(out), items) => {
+            let view = items.into_view();
+            write_strided(sink, head, header, &out.strided(&view, false), out.transform(), options)
         }
         _ if const { T::IS_ALWAYS_BITWISE } => unreachable!("its plan is bitwise"),
         (WritePlan::PerItem(encode), items) => write_encoded(sink, head, header, items, &**encode, options),
@@ -105,6 +105,7 @@ fn write_encoded<T: Send + Sync>(
     options: &WriteOptions,
 ) -> Result<()> {
     let item = header.dtype().item_size();
+    announce(sink, &head, header, options)?;
     let plan = BlockPlan::new(items.into_view(), item);
     write_blocks(sink, head, header, plan.count(), options, &|index, make| {
         let block = plan.block(index);
@@ -143,50 +144,6 @@ fn write_contiguous(
         let items = &items[start..items.len().min(start + block)];
         make(items.len(), &mut |bytes| {
             bytes.copy_from_slice(items);
-            transform.swap(bytes);
-            Ok(())
-        })
-    })
-}
-
-/// Returns whether elements have one of the sizes for which there are loops of their own.
-pub(crate) const fn has_usual_size<T>() -> bool {
-    matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 16)
-}
-
-/// Writes elements of a usual size that are strided.
-fn write_units(
-    sink: &mut Sink<'_>,
-    head: Vec<u8>,
-    header: &Header,
-    items: &StridedBytes<'_>,
-    transform: &ByteTransform,
-    options: &WriteOptions,
-) -> Result<()> {
-    match items.item_size() {
-        1 => write_gathered(sink, head, header, (items.units::<1>(), &raw_units()), transform, options),
-        2 => write_gathered(sink, head, header, (items.units::<2>(), &raw_units()), transform, options),
-        4 => write_gathered(sink, head, header, (items.units::<4>(), &raw_units()), transform, options),
-        8 => write_gathered(sink, head, header, (items.units::<8>(), &raw_units()), transform, options),
-        16 => write_gathered(sink, head, header, (items.units::<16>(), &raw_units()), transform, options),
-        size => unreachable!("{size} bytes are not a usual size"),
-    }
-}
-
-/// Writes elements that are gathered, block by block.
-fn write_gathered<T: Sync>(
-    sink: &mut Sink<'_>,
-    head: Vec<u8>,
-    header: &Header,
-    (view, out): (ArrayViewD<'_, T>, &BitwiseOut<T>),
-    transform: &ByteTransform,
-    options: &WriteOptions,
-) -> Result<()> {
-    let plan = BlockPlan::new(view, size_of::<T>());
-    write_blocks(sink, head, header, plan.count(), options, &|index, make| {
-        let block = plan.block(index);
-        make(block.len() * size_of::<T>(), &mut |bytes| {
-            gather(&block, out, bytes);
             transform.swap(bytes);
             Ok(())
         })

@@ -31,17 +31,14 @@ const LAYERS: &[&[&str]] = &[
 /// The files below the layer `array` that name `ndarray`: those that move elements of any strides, and public signatures. All others
 /// speak of shapes and slices.
 const FILES_USING_NDARRAY: &[&str] = &[
-    "elements/cast/mod.rs",
     "elements/cast/strided_bytes.rs",
     "elements/cast/view.rs",
     "io/order.rs",
     "io/writer/mod.rs",
     "io/zeroed.rs",
     "transfer/gather.rs",
-    "transfer/gather_strided.rs",
     "transfer/read.rs",
     "transfer/scatter.rs",
-    "transfer/walk.rs",
     "transfer/write.rs",
 ];
 
@@ -202,7 +199,6 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("dask/info.rs", "chunks.len()", "axes, checked above"),
     ("dask/writer.rs", "others.len() + 1", "axes"),
     ("dynamic/foreign.rs", "strides.len()", "axes"),
-    ("dynamic/foreign.rs", "dims.len()", "axes"),
     ("dynamic/foreign.rs", "self.shape().len()", "axes"),
     ("io/part_reader.rs", "left.min(Self::SIZE)", "constants"),
     ("npz/pieces.rs", "min(transfer::BLOCK_LEN)", "constants"),
@@ -244,14 +240,15 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),
     ("transfer/tiles/plan.rs", "axes.len()", "axes"),
     ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most MAX_SPAN"),
-    ("transfer/walk.rs", "outer.len()", "axes"),
+    ("bytes/kernels.rs", "axes.len()", "axes"),
+    ("bytes/kernels.rs", "lens.len()", "axes"),
+    ("dynamic/object/machine/known_calls.rs", "bytes.len()", "bytes that exist"),
     ("npz/content.rs", "left.min(BLOCK_LEN)", "constants"),
     ("npz/member.rs", "transfer::BLOCK_LEN", "constants"),
     ("elements/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
     ("parts/select.rs", "axes.len()", "axes"),
     ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
     ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
-    ("transfer/gather.rs", "block.ndim()", "axes"),
     ("blocks/display.rs", "dims.len()", "axes"),
     ("blocks/display.rs", "('\\n', within)", "axes"),
 ];

@@ -20,8 +20,7 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 pub(crate) use element_buf::ElementBuf;
 pub(crate) use element_buf::append;
 pub(super) use element_buf::{FieldOffset, FieldReader, StructAssembler, decode_to_vec};
-use ndarray::ArrayViewMutD;
-pub(crate) use strided_bytes::StridedBytes;
+pub(crate) use strided_bytes::{StridedBlockMut, StridedBytes};
 pub(crate) use unchecked_vec::{Loading, MemoryPart, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_strided, view_strided_mut};
 pub(super) use wrapped::inner_slice;
@@ -212,32 +211,6 @@ impl<T> Bitwise<T> {
         load(block.buf())?;
         block.commit()?;
         Ok(items.finish())
-    }
-
-    /// Converts the bytes of complete elements to native byte order and checks them.
-    pub(crate) fn swap_and_check(&self, bytes: &mut [u8]) -> Result<()> {
-        self.transform.apply(bytes)
-    }
-
-    /// Returns existing elements as arrays of bytes of their size.
-    ///
-    /// Returns `None` if the elements have padding or need to be dropped.
-    ///
-    /// # Safety
-    ///
-    /// Only bytes that have passed [`swap_and_check`](Self::swap_and_check) may be copied into it, as complete elements.
-    pub(crate) unsafe fn view_byte_arrays_mut<'a, const SIZE: usize>(
-        &self,
-        view: ArrayViewMutD<'a, T>,
-    ) -> Option<ArrayViewMutD<'a, [u8; SIZE]>> {
-        if !self.has_no_padding || std::mem::needs_drop::<T>() || size_of::<T>() != SIZE {
-            return None;
-        }
-        let mut view = view;
-        let units = view.raw_view_mut().cast::<[u8; SIZE]>();
-        // SAFETY: the elements have the same addresses and the same size in both views; they consist of initialized
-        // bytes, which need no alignment. The result borrows them mutably for the lifetime of the original view.
-        Some(unsafe { units.deref_into_view_mut() })
     }
 
     /// Returns the memory of existing elements as a part, to load new elements into.

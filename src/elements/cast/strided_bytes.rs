@@ -4,126 +4,294 @@
 use std::marker::PhantomData;
 use std::slice;
 
-use ndarray::{ArrayRef, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, StrideShape};
+use ndarray::{ArrayRef, ArrayViewD, ArrayViewMutD, Dimension};
 
-use super::BitwiseOut;
+use super::super::transform::ByteTransform;
+use super::{Bitwise, BitwiseOut};
+use crate::bytes::kernels::{Direction, StridedBlocks, StridedLayout};
+use crate::error::Result;
 
 /// The elements of an array, of which only the bytes are known.
 ///
-/// A [`BitwiseOut`] has made it, so all bytes of the elements are initialized; the array is borrowed. What moves them is then
-/// compiled once, by this library, and not for each type by each program.
+/// All bytes of the elements are initialized, and the array is borrowed. What moves them is compiled once, by this library, and not for
+/// each type by each program.
 pub(crate) struct StridedBytes<'a> {
     /// The address of the element whose indices are all 0, if there are elements.
     first: *const u8,
-    shape: &'a [usize],
-    /// In elements.
-    strides: &'a [isize],
-    /// Whether the axes are taken from the last one to the first.
-    is_reversed: bool,
-    item_size: usize,
+    layout: StridedLayout,
     borrowed: PhantomData<&'a [u8]>,
 }
 
+// SAFETY: it is a shared borrow of bytes.
+unsafe impl Send for StridedBytes<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for StridedBytes<'_> {}
+
 impl<T> BitwiseOut<T> {
-    /// Returns the elements of an array as bytes.
-    pub(crate) fn strided<'a, D: Dimension>(&self, array: &'a ArrayRef<T, D>) -> StridedBytes<'a> {
+    /// Returns the elements of an array as bytes, in C order, or in Fortran order, which is C order with the axes reversed.
+    pub(crate) fn strided<'a, D: Dimension>(
+        &self,
+        array: &'a ArrayRef<T, D>,
+        is_fortran: bool,
+    ) -> StridedBytes<'a> {
         StridedBytes {
             first: array.as_ptr().cast(),
-            shape: array.shape(),
-            strides: array.strides(),
-            is_reversed: false,
-            item_size: size_of::<T>(),
+            layout: layout_of(array.shape(), array.strides(), is_fortran, size_of::<T>(), size_of::<T>()),
             borrowed: PhantomData,
         }
     }
 }
 
+/// Returns the layout of elements of `item` bytes, whose strides are in units of `unit` bytes.
+fn layout_of(lens: &[usize], strides: &[isize], is_fortran: bool, unit: usize, item: usize) -> StridedLayout {
+    let axes = lens.iter().zip(strides).map(|(len, stride)| (*len, stride * unit as isize));
+    match is_fortran {
+        true => StridedLayout::new(axes.rev(), item),
+        false => StridedLayout::new(axes, item),
+    }
+}
+
 impl<'a> StridedBytes<'a> {
-    /// Reverses the axes: Fortran order is C order with the axes reversed.
-    pub(crate) fn reversed(self) -> Self {
-        Self { is_reversed: !self.is_reversed, ..self }
+    /// Returns elements of `item` bytes in a slice, of which the first one begins at `start`; `axes` are lengths and strides in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If an element is not within the bytes.
+    pub(crate) fn of_slice(
+        bytes: &'a [u8],
+        start: usize,
+        axes: impl Iterator<Item = (usize, isize)> + Clone,
+        item: usize,
+    ) -> Self {
+        let layout = StridedLayout::new(axes.clone(), item);
+        if layout.byte_len() > 0 {
+            let (mut low, mut high) = (start as i128, start as i128 + item as i128);
+            for (len, stride) in axes {
+                let far = (len as i128 - 1) * stride as i128;
+                (low, high) = (low + far.min(0), high + far.max(0));
+            }
+            assert!(low >= 0 && high <= bytes.len() as i128, "all elements are within the bytes");
+        }
+        Self { first: bytes.as_ptr().wrapping_add(start), layout, borrowed: PhantomData }
     }
 
-    pub(crate) fn item_size(&self) -> usize {
-        self.item_size
-    }
-
-    fn len(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Returns the length and the stride of each axis, the last axis first.
-    fn axes_from_last(&self) -> impl Iterator<Item = (usize, isize)> + '_ {
-        let count = self.shape.len();
-        (0..count).map(move |number| {
-            let axis = if self.is_reversed { number } else { count - 1 - number };
-            (self.shape[axis], self.strides[axis])
-        })
+    /// Returns elements of which the last axis of a view has the bytes, in C order, or in Fortran order of the other axes.
+    pub(crate) fn of_items(view: &ArrayViewD<'a, u8>, is_fortran: bool) -> Self {
+        let (item, axes) = (view.shape().last().copied().unwrap_or(1), view.ndim().saturating_sub(1));
+        Self {
+            first: view.as_ptr(),
+            layout: layout_of(&view.shape()[..axes], &view.strides()[..axes], is_fortran, 1, item),
+            borrowed: PhantomData,
+        }
     }
 
     /// Returns the bytes if the elements are contiguous, in C order.
     pub(crate) fn as_contiguous(&self) -> Option<&'a [u8]> {
-        let len = self.len();
-        let mut step = 1;
-        let mut is_next = |(len, stride): (usize, isize)| {
-            let is_next = len == 1 || stride == step;
-            step *= len as isize;
-            is_next
-        };
-        (len == 0 || self.axes_from_last().all(&mut is_next)).then(|| {
+        self.layout.is_packed().then(|| {
             // SAFETY: the elements follow each other from the first one; their bytes are initialized and borrowed (see the type).
             // Of none, the array has an address that is not null.
-            unsafe { slice::from_raw_parts(self.first, len * self.item_size) }
+            unsafe { slice::from_raw_parts(self.first, self.layout.byte_len()) }
         })
     }
 
-    /// Returns a view of the elements as arrays of bytes, of their size.
-    pub(crate) fn units<const SIZE: usize>(&self) -> ArrayViewD<'a, [u8; SIZE]> {
-        assert_eq!(self.item_size, SIZE, "arrays of the size of the elements");
-        let (shape, lowest) = self.shape_and_lowest();
-        // SAFETY: these are the addresses of the elements, which consist of SIZE initialized bytes and are borrowed (see the type). An
-        // array of bytes needs no alignment, and if there are no elements, no address.
-        let mut view = unsafe { ArrayViewD::from_shape_ptr(shape, lowest.cast()) };
-        for (axis, _) in self.inverted_axes() {
-            view.invert_axis(Axis(axis));
-        }
-        view
+    pub(crate) fn item_size(&self) -> usize {
+        self.layout.item_size()
     }
 
-    /// Returns the axes whose strides are negative, and how many bytes their last index is below their first one.
+    /// Returns the number of bytes.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.layout.byte_len()
+    }
+
+    /// Divides the elements into blocks that follow one another.
+    pub(crate) fn blocks(&self) -> StridedBlocks<'_> {
+        self.layout.blocks()
+    }
+
+    /// Copies the elements of a block.
     ///
-    /// Without elements, there are none: the address of an element that does not exist may be outside of the memory.
-    fn inverted_axes(&self) -> impl Iterator<Item = (usize, isize)> + '_ {
-        let has_elements = self.len() > 0;
-        let inverted =
-            self.axes_from_last().enumerate().filter(move |(_, (_, stride))| has_elements && *stride < 0);
-        inverted.map(|(number, (len, stride))| {
-            (self.shape.len() - 1 - number, (len - 1) as isize * stride * self.item_size as isize)
-        })
+    /// # Panics
+    ///
+    /// If `into` has another length.
+    pub(crate) fn gather_block(&self, (offset, layout): (isize, &StridedLayout), into: &mut [u8]) {
+        assert_eq!(layout.byte_len(), into.len(), "exactly the size of the block");
+        let strided = self.first.wrapping_offset(offset).cast_mut();
+        // SAFETY: the elements of a block are some of this array's, which is borrowed (see the type); gathering does not write to
+        // it. `into` is another borrow.
+        unsafe { layout.copy(Direction::Gather, strided, into.as_mut_ptr()) };
+    }
+}
+
+/// A block of existing elements that are replaced.
+pub(crate) struct StridedBlockMut<'a> {
+    transform: &'a ByteTransform,
+    first: *mut u8,
+    layout: StridedLayout,
+    /// Where the block begins among all elements in C order, in bytes.
+    pub(crate) start: usize,
+    borrowed: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: it is a mutable borrow of bytes that no other block has.
+unsafe impl Send for StridedBlockMut<'_> {}
+
+impl<T> Bitwise<T> {
+    /// Returns existing elements as blocks that follow one another in C order.
+    ///
+    /// Returns `None` if the elements have padding or need to be dropped.
+    pub(crate) fn strided_blocks<'a>(
+        &'a self,
+        mut view: ArrayViewMutD<'a, T>,
+    ) -> Option<Vec<StridedBlockMut<'a>>> {
+        if !self.has_no_padding || std::mem::needs_drop::<T>() {
+            return None;
+        }
+        let layout = layout_of(view.shape(), view.strides(), false, size_of::<T>(), size_of::<T>());
+        let (first, blocks) = (view.as_mut_ptr().cast::<u8>(), layout.blocks());
+        let block = |number| {
+            let (offset, start, layout) = blocks.get(number);
+            let (first, transform) = (first.wrapping_offset(offset), &self.transform);
+            StridedBlockMut { transform, first, layout, start, borrowed: PhantomData }
+        };
+        Some((0..blocks.count()).map(block).collect())
+    }
+}
+
+impl StridedBlockMut<'_> {
+    pub(crate) fn byte_len(&self) -> usize {
+        self.layout.byte_len()
     }
 
-    /// Returns the shape with strides that are not negative, and the lowest address, from which they count.
-    fn shape_and_lowest(&self) -> (StrideShape<IxDyn>, *const u8) {
-        let mut shape = IxDyn::zeros(self.shape.len());
-        let mut strides = shape.clone();
-        for (number, (len, stride)) in self.axes_from_last().enumerate() {
-            let axis = self.shape.len() - 1 - number;
-            (shape[axis], strides[axis]) = (len, stride.unsigned_abs());
-        }
-        let lowest = self.inverted_axes().fold(self.first, |first, (_, bytes)| first.wrapping_offset(bytes));
-        (shape.strides(strides), lowest)
+    /// Converts the bytes of elements to native byte order, checks them, and copies them into the block.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer bytes than the block has.
+    pub(crate) fn load(self, bytes: &mut [u8]) -> Result<()> {
+        assert_eq!(self.byte_len(), bytes.len(), "exactly the size of the block");
+        // Nothing that is invalid reaches the array.
+        self.transform.apply(bytes)?;
+        // SAFETY: the elements are borrowed mutably, and no other block has any of them. They have no padding and need no drop, and
+        // complete elements are copied, which have passed the check for their type.
+        unsafe { self.layout.copy(Direction::Scatter, self.first, bytes.as_mut_ptr()) };
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array, ArrayView, Ix3, s};
+    use bytemuck::Pod;
+    use ndarray::{Array, ArrayView, ArrayViewMutD, Axis, Ix3, IxDyn, ShapeBuilder, s};
 
-    use super::BitwiseOut;
+    use super::{BitwiseOut, StridedBytes};
+    use crate::elements::raw_words;
 
-    /// The units of a view are those of its elements, in the order in which ndarray has them.
+    /// Lengths and strides of axes, in elements.
+    const AXES: &[&[(usize, isize)]] = &[
+        &[],
+        &[(5, 1)],
+        &[(0, 3), (4, 1)],
+        &[(40, 3)],
+        &[(3, -40), (33, 1)],
+        &[(17, 1), (19, 17)],
+        &[(19, 2), (23, 40)],
+        &[(20, -1), (18, 20)],
+        &[(4, 1), (5, 4), (3, 20)],
+        &[(3, 1), (200, 3)],
+        &[(200, 1), (3, 201)],
+        &[(9, 20), (11, 600), (2, 8000), (10, 1)],
+        &[(2, 1), (2, 2), (2, 4), (2, 8), (2, 16), (2, 32), (2, 64), (2, 128), (2, 256), (2, 512)],
+        &[(300, 500), (490, 1)],
+        &[(490, 1), (300, 500)],
+    ];
+
+    /// Returns where each element is, the lowest one at 0, and how many places there are.
+    fn places(axes: &[(usize, isize)]) -> (Vec<usize>, usize) {
+        let far = |(len, stride): &(usize, isize)| (*len as isize - 1).max(0) * stride;
+        let low: isize = axes.iter().map(far).filter(|far| *far < 0).sum();
+        let high: isize = axes.iter().map(far).filter(|far| *far > 0).sum();
+        let mut places = vec![-low];
+        for (len, stride) in axes {
+            let next = |at: isize| (0..*len as isize).map(move |index| at + index * stride);
+            places = places.into_iter().flat_map(next).collect();
+        }
+        (places.into_iter().map(|at| at as usize).collect(), (high - low) as usize + 1)
+    }
+
+    /// Elements of any size and any strides are gathered from where their indices say, all at once and block by block.
     #[test]
-    fn units_are_those_of_the_view() {
+    fn elements_are_gathered_from_where_their_indices_say() {
+        for axes in AXES {
+            for item in [1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 40, 72] {
+                let (places, count) = places(axes);
+                if cfg!(miri) && places.len() > 2000 {
+                    continue;
+                }
+                let bytes: Vec<u8> = (0..count * item).map(|at| (at * 7 + at / 251) as u8).collect();
+                let expected: Vec<u8> =
+                    places.iter().flat_map(|at| bytes[at * item..][..item].to_vec()).collect();
+                let in_bytes = axes.iter().map(|(len, stride)| (*len, stride * item as isize));
+                let start = places.first().map_or(0, |first| first * item);
+                let strided = StridedBytes::of_slice(&bytes, start, in_bytes, item);
+                let mut found = vec![0; expected.len()];
+                strided.gather_block((0, &strided.layout), &mut found);
+                assert!(found == expected, "{axes:?}, {item} bytes");
+                found.fill(0);
+                let (blocks, mut end) = (strided.blocks(), 0);
+                for number in 0..blocks.count() {
+                    let (offset, at, block) = blocks.get(number);
+                    assert_eq!(at, end, "{axes:?}, {item} bytes: blocks follow one another");
+                    end += block.byte_len();
+                    strided.gather_block((offset, &block), &mut found[at..end]);
+                }
+                assert!(found == expected && end == found.len(), "{axes:?}, {item} bytes, in blocks");
+            }
+        }
+    }
+
+    /// The other way round, elements are put where their indices say, and nothing else changes.
+    #[test]
+    fn elements_are_scattered_to_where_their_indices_say() {
+        fn check<T: Pod + PartialEq>(axes: &[(usize, isize)]) {
+            let ((places, count), item) = (places(axes), size_of::<T>());
+            if cfg!(miri) && places.len() > 2000 {
+                return;
+            }
+            let mut memory = vec![T::zeroed(); count];
+            let lens: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
+            let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride.unsigned_abs()).collect();
+            let shape = IxDyn(&lens).strides(IxDyn(&strides));
+            let mut view = ArrayViewMutD::from_shape(shape, &mut memory).expect("the places of the elements");
+            for (axis, _) in axes.iter().enumerate().filter(|(_, (_, stride))| *stride < 0) {
+                view.invert_axis(Axis(axis));
+            }
+            let bytes: Vec<u8> = (0..places.len() * item).map(|at| 1 + (at % 255) as u8).collect();
+            let bitwise = raw_words::<T>();
+            for block in bitwise.strided_blocks(view).expect("words have no padding") {
+                let part = block.start..block.start + block.byte_len();
+                block.load(&mut bytes[part].to_vec()).expect("any bytes are words");
+            }
+            let mut expected = vec![0; count * item];
+            for (number, at) in places.iter().enumerate() {
+                expected[at * item..][..item].copy_from_slice(&bytes[number * item..][..item]);
+            }
+            assert!(bytemuck::cast_slice::<T, u8>(&memory) == expected, "{axes:?}, {item} bytes");
+        }
+        for axes in AXES {
+            check::<u8>(axes);
+            check::<u16>(axes);
+            check::<[u8; 3]>(axes);
+            check::<f32>(axes);
+            check::<u64>(axes);
+            check::<u128>(axes);
+            check::<[f64; 3]>(axes);
+            check::<[f64; 5]>(axes);
+        }
+    }
+
+    /// The bytes are those of the elements, in the order in which ndarray has them.
+    #[test]
+    fn bytes_are_those_of_the_view() {
         let array = Array::from_shape_fn((3, 4, 5), |(i, j, k)| (i * 100 + j * 10 + k) as u16);
         let one = Array::from_elem((1, 1, 1), 7u16);
         let row = array.slice(s![..1, ..1, ..]);
@@ -141,14 +309,16 @@ mod tests {
         ];
         let out = BitwiseOut::<u16>::new(2, false);
         for (view, is_contiguous) in &views {
-            for (view, units) in [(view.view(), out.strided(view)), (view.t(), out.strided(view).reversed())]
+            for (view, strided) in
+                [(view.view(), out.strided(view, false)), (view.t(), out.strided(view, true))]
             {
                 let bytes: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
-                assert_eq!(units.units::<2>().shape(), view.shape());
-                assert_eq!(units.units::<2>().iter().flatten().copied().collect::<Vec<_>>(), bytes);
-                assert_eq!(units.as_contiguous(), view.to_slice().map(|_| &bytes[..]), "{view:?}");
+                let mut found = vec![0; strided.byte_len()];
+                strided.gather_block((0, &strided.layout), &mut found);
+                assert_eq!(found, bytes);
+                assert_eq!(strided.as_contiguous(), view.to_slice().map(|_| &bytes[..]), "{view:?}");
             }
-            assert_eq!(out.strided(view).as_contiguous().is_some(), *is_contiguous, "{view:?}");
+            assert_eq!(out.strided(view, false).as_contiguous().is_some(), *is_contiguous, "{view:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Moves elements within memory: the target is divided into parts, each of which is written by one thread.
 
 use super::run::TileConversion;
+use crate::bytes::kernels::gather;
 use crate::error::Result;
-use crate::transfer::gather_strided::{element_offset, gather_strided};
+use crate::shape::indices_of;
 use crate::transfer::parallel::for_each_parallel;
 use crate::transfer::{Effort, aligned_bytes};
 
@@ -68,12 +69,14 @@ pub(crate) fn gather_strided_parallel(
         // All parts have the same size, except the last one along the divided axis for each outer index.
         let (left, piece) = (number / pieces, number % pieces);
         let start = start + piece * step * axes.get(split_axis).map_or(0, |(_, stride)| *stride);
-        let place = element_offset(start, outer, left);
+        let indices = indices_of(left as u64, outer.iter().rev().map(|(len, _)| *len));
+        let place =
+            outer.iter().rev().zip(indices).fold(start, |at, ((_, stride), index)| at + index * stride);
         let mut inner = axes[split_axis..].to_vec();
         if let Some((len, _)) = inner.first_mut() {
             *len = (*len - piece * step).min(step);
         }
-        gather_strided(bytes, place, &inner, item, part);
+        gather(bytes, place, &inner, item, part);
         Ok(())
     };
     // `for_each_part` needs parts of equal size, except for the last. If the pieces do not divide the axis

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::plan::{Tile, TilePlan};
+use crate::bytes::kernels::{gather, permute_axes};
 use crate::bytes::{HAS_CONCURRENT_READS, ReadBuf, Region, Runs, scatter_runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
-use crate::transfer::gather::permute_axes;
-use crate::transfer::gather_strided::gather_strided;
 use crate::transfer::parallel::for_each_parallel;
 use crate::transfer::{Effort, Sink, aligned_bytes, os, pipeline, truncated};
 
@@ -73,8 +72,8 @@ impl TileMove<'_> {
                 }
                 let axes =
                     tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.source_stride as usize));
-                gather_strided(source, tile.source_start as usize, &axes.collect::<Vec<_>>(), from, bytes);
-                order.sort_unstable(); // `gather_strided` writes in the target's order
+                gather(source, tile.source_start as usize, &axes.collect::<Vec<_>>(), from, bytes);
+                order.sort_unstable(); // `gather` writes in the target's order
             }
             None => {
                 if self.source.fill_runs(&source_runs, &mut ReadBuf::of(bytes), usize::MAX, 0)? < bytes.len()

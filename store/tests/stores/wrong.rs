@@ -187,8 +187,11 @@ fn errors_have_no_secrets() {
         );
         assert!(error.to_string().starts_with("s3://bucket/a.npy: "), "{error}");
     }
-    let remote = Remote::parse("https://user:hush@example.org/a.npy").unwrap();
-    assert!(!format!("{remote:?} {}", remote.name()).contains("hush"), "{remote:?}");
+    match Remote::parse("https://user:hush@example.org/a.npy") {
+        Ok(remote) => assert!(!format!("{remote:?} {}", remote.name()).contains("hush"), "{remote:?}"),
+        // Wine has no certificates.
+        Err(error) => assert!(cfg!(windows) && !format!("{error:?}").contains("hush"), "{error}"),
+    }
 }
 
 /// As a server does that makes what it sends: the end of the connection is the end of the object.

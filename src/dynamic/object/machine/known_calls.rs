@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use ndarray::ArrayViewD;
 use num_complex::Complex;
 
 use super::super::global_kind::GlobalKind;
@@ -12,7 +11,7 @@ use super::super::keys;
 use super::super::times::{self, Date, Time, Timedelta};
 use super::Unpickler;
 use super::dtypes::DTypeIndices;
-use crate::bytes::AsChunks;
+use crate::bytes::kernels;
 use crate::dtype::{Casting, DType};
 use crate::dynamic::DynArray;
 use crate::error::Result;
@@ -33,24 +32,12 @@ fn permute_axes(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Op
     if !sorted.iter().copied().eq(0..dims.len()) {
         return None;
     }
-    /// Rearranges elements of `SIZE` bytes.
-    fn permute_items<const SIZE: usize>(axes: &[usize], dims: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
-        let view = ArrayViewD::from_shape(dims, bytes.chunks_of::<SIZE>()).ok()?;
-        let items = view.permuted_axes(axes).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
-        Some(items.into_flattened())
+    if dims.iter().try_fold(item, |all, len| all.checked_mul(*len)) != Some(bytes.len()) {
+        return None;
     }
-    match item {
-        1 => permute_items::<1>(axes, dims, bytes),
-        2 => permute_items::<2>(axes, dims, bytes),
-        4 => permute_items::<4>(axes, dims, bytes),
-        8 => permute_items::<8>(axes, dims, bytes),
-        16 => permute_items::<16>(axes, dims, bytes),
-        _ => {
-            // The bytes of each element are one more axis, which stays the last.
-            let with_item = |axes: &[usize], last| [axes, &[last]].concat();
-            permute_items::<1>(&with_item(axes, dims.len()), &with_item(dims, item), bytes)
-        }
-    }
+    let mut permuted = vec![0; bytes.len()];
+    kernels::permute_axes(bytes, dims, axes, item, &mut permuted);
+    Some(permuted)
 }
 
 impl Unpickler<'_> {
