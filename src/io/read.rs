@@ -6,7 +6,9 @@ use std::path::Path;
 
 use super::change;
 use super::format::{Expected, FormatHeader};
-use super::payload::{FollowUp, Payload, PendingPayload, ReadArray};
+#[cfg(feature = "npz")]
+use super::payload::Payload;
+use super::payload::{FollowUp, PendingPayload, ReadArray};
 use crate::bytes::Region;
 use crate::error::{Error, Fault, FileSection, Remedy, Result};
 use crate::header::{Header, Parsed};

@@ -11,7 +11,6 @@ mod effort;
 mod gather;
 mod items;
 mod lengths;
-#[cfg(feature = "npz")]
 mod opaque;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
@@ -39,7 +38,6 @@ pub(crate) use buffered_extent::BufferedExtent;
 pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
 pub(crate) use lengths::check_length;
-#[cfg(feature = "npz")]
 #[cfg(feature = "npz")]
 pub(crate) use pack::{PackWriter, PackerPool};
 #[cfg(feature = "npz")]

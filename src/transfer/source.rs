@@ -76,6 +76,7 @@ impl<'a> Source<'a> {
     }
 
     /// Creates a source for the next `len` bytes of a stream.
+    #[cfg(feature = "npz")]
     pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
         Self::from(Origin::Stream(stream, Some(len)))
     }

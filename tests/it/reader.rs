@@ -108,7 +108,7 @@ fn bytes_after_the_last_array_are_trailing() {
         [(b"xyz".to_vec(), false), (b"xyz".to_vec(), true), (again, true), (beginning_of_magic, true)]
     {
         let all = [two_arrays(), junk.clone()].concat();
-        let mut file = tempfile::tempfile().unwrap();
+        let mut file = crate::support::temp::unnamed_file().unwrap();
         file.write_all(&all).unwrap();
         file.rewind().unwrap();
         let mut reader = reader_after_two_arrays(file, allows);

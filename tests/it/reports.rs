@@ -16,6 +16,7 @@ fn sample_error() -> Error {
 }
 
 #[cfg(target_endian = "little")] // the message shows the Rust type's own dtype
+#[cfg_attr(target_os = "wasi", ignore = "needs panics that unwind")]
 #[test]
 fn error_reports_have_message_and_help() {
     let fails = || -> ndarray_io::Result<()> { Err(sample_error()) };
@@ -52,7 +53,7 @@ fn error_reports_have_message_and_help() {
 /// The first bytes of a file say what it is, on every way to read it.
 #[test]
 fn foreign_file_formats_are_identified() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     archive.start_file("model/data.pkl", zip::write::SimpleFileOptions::default()).unwrap();
@@ -102,7 +103,7 @@ fn foreign_file_formats_are_identified() {
 #[cfg(feature = "npz")]
 #[test]
 fn unfinished_archive_is_reported_as_such() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     let mut archive = ndarray_io::NpzWriter::new(std::fs::File::create(&path).unwrap());
     archive.add("x", &arr1(&[1.5])).unwrap();

@@ -205,6 +205,11 @@ mod tests {
         &[(490, 1), (300, 500)],
     ];
 
+    /// Miri takes too long for many elements.
+    fn is_left_out(axes: &[(usize, isize)]) -> bool {
+        cfg!(miri) && axes.iter().map(|(len, _)| len).product::<usize>() > 450
+    }
+
     /// Returns where each element is, the lowest one at 0, and how many places there are.
     fn places(axes: &[(usize, isize)]) -> (Vec<usize>, usize) {
         let far = |(len, stride): &(usize, isize)| (*len as isize - 1).max(0) * stride;
@@ -221,12 +226,16 @@ mod tests {
     /// Elements of any size and any strides are gathered from where their indices say, all at once and block by block.
     #[test]
     fn elements_are_gathered_from_where_their_indices_say() {
+        let sizes: &[usize] = match cfg!(miri) {
+            true => &[1, 3, 8, 40],
+            false => &[1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 40, 72],
+        };
         for axes in AXES {
-            for item in [1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 40, 72] {
-                let (places, count) = places(axes);
-                if cfg!(miri) && places.len() > 2000 {
+            for &item in sizes {
+                if is_left_out(axes) {
                     continue;
                 }
+                let (places, count) = places(axes);
                 let bytes: Vec<u8> = (0..count * item).map(|at| (at * 7 + at / 251) as u8).collect();
                 let expected: Vec<u8> =
                     places.iter().flat_map(|at| bytes[at * item..][..item].to_vec()).collect();
@@ -253,10 +262,10 @@ mod tests {
     #[test]
     fn elements_are_scattered_to_where_their_indices_say() {
         fn check<T: Pod + PartialEq>(axes: &[(usize, isize)]) {
-            let ((places, count), item) = (places(axes), size_of::<T>());
-            if cfg!(miri) && places.len() > 2000 {
+            if is_left_out(axes) {
                 return;
             }
+            let ((places, count), item) = (places(axes), size_of::<T>());
             let mut memory = vec![T::zeroed(); count];
             let lens: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
             let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride.unsigned_abs()).collect();

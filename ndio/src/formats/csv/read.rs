@@ -131,7 +131,7 @@ pub(super) fn read(
         Some(Kind::Narrow(narrow)) => match narrow.limits() {
             Some((least, most)) => table.write_numbers(out, |text| {
                 let number = text.parse::<i64>().map_err(|error| integer_error(text, &error))?;
-                let fits = (least.into()..=most.into()).contains(&number);
+                let fits = (i64::from(least)..=i64::from(most)).contains(&number);
                 if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
             })?,
             None => table.write_numbers(out, |text| parse_float_cell(text, 8))?,
