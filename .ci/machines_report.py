@@ -1,8 +1,9 @@
-"""What .ci/machines found, as a page: FOLDER OF OUTPUTS, PAGE, COMMIT."""
+"""What .ci/machines found, as a page: FOLDER OF OUTPUTS, PAGE."""
 
 import datetime
 import pathlib
 import re
+import subprocess
 import sys
 
 NAMES = {
@@ -61,12 +62,16 @@ def listed(lines):
     return "\n".join(f"- {reason}: {', '.join(f'`{name}`' for name in names)}" for reason, names in sorted(lines.items()))
 
 
+def commits_since(commit):
+    return int(subprocess.check_output(["git", "rev-list", "--count", f"{commit.split()[0]}..HEAD"]))
+
+
 def main():
-    folder, page, commit = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+    folder, page = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     results = {target: (folder / f"{target}.txt").read_text(errors="replace") for target in NAMES if (folder / f"{target}.txt").exists()}
     whole = tests(results.get("x86_64", ""))
     ran_whole = {key for key, end in whole.items() if end.startswith("ok")}
-    rows, notes, wrong = [], [], []
+    rows, notes, wrong, commits = [], [], [], []
     for target, text in results.items():
         found = tests(text)
         compiler = re.search(r"^rustc (\S+)", text, re.M)
@@ -89,7 +94,8 @@ def main():
                 left.setdefault(end.removeprefix("ignored").strip(", ") or "ignored", []).append(key[1])
         count_left = sum(map(len, left.values()))
         extra = len({key for key, end in found.items() if end.startswith("ok")} - ran_whole) if target not in APART else 0
-        rows.append(f"| {NAMES[target]} | {compiler[1] if compiler else ''} | {passed} | {failed} | {count_left or ''} | {extra or ''} |")
+        commits.append(re.search(r"^target: of commit (.*)", text, re.M)[1])
+        rows.append(f"| {NAMES[target]} | {commits[-1]} | {compiler[1] if compiler else ''} | {passed} | {failed} | {count_left or ''} | {extra or ''} |")
         failed_names = [key[1] for key, end in found.items() if not end.startswith(("ok", "ignored"))]
         if failed_names:
             left["failed"] = failed_names
@@ -97,10 +103,11 @@ def main():
             notes.append(f"\n## {NAMES[target]}: left out\n\n{listed(left)}\n")
     head = page.read_text().split("<!-- made by .ci/machines -->")[0] if page.exists() else "# Platforms\n\n"
     table = "\n".join(rows)
+    oldest = max(commits, key=commits_since)
     page.write_text(
         f"{head}<!-- made by .ci/machines -->\n\n"
-        f"Of commit {commit}, on {datetime.date.today()}.\n\n"
-        "| target | compiler | passed | failed | left out of x86-64's | of its own |\n|---|---|---|---|---|---|\n"
+        f"Of commit {oldest}, the oldest of these, or later ones, on {datetime.date.today()}.\n\n"
+        "| target | commit | compiler | passed | failed | left out of x86-64's | of its own |\n|---|---|---|---|---|---|---|\n"
         f"{table}\n{''.join(notes)}"
     )
     for line in wrong:

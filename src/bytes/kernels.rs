@@ -44,9 +44,13 @@ impl StridedLayout {
         Self { axes: merged, item }
     }
 
-    /// Returns the number of bytes that the elements have.
+    /// Returns the number of bytes that the elements have, or the largest number: a row that is repeated may have more than fit into memory.
     pub(crate) fn byte_len(&self) -> usize {
-        self.axes.iter().map(|(len, _)| len).product::<usize>() * self.item
+        self.axes.iter().fold(self.item, |all, (len, _)| all.saturating_mul(*len))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.item == 0 || self.axes.iter().any(|(len, _)| *len == 0)
     }
 
     pub(crate) fn item_size(&self) -> usize {
@@ -55,7 +59,7 @@ impl StridedLayout {
 
     /// Returns whether the elements follow one another.
     pub(crate) fn is_packed(&self) -> bool {
-        self.byte_len() == 0
+        self.is_empty()
             || match self.axes[..] {
                 [] => true,
                 [(_, stride)] => stride == self.item as isize,
@@ -93,7 +97,7 @@ impl StridedLayout {
     /// elements of the layout are within the memory of `strided`; what is read is initialized, what is written is not borrowed elsewhere,
     /// and the two do not overlap.
     pub(crate) unsafe fn copy(&self, direction: Direction, strided: *mut u8, packed: *mut u8) {
-        if self.byte_len() == 0 {
+        if self.is_empty() {
             return;
         }
         // What is contiguous on both sides is one unit.
@@ -109,7 +113,7 @@ impl StridedLayout {
                 Direction::Scatter => (packed_stride, stride),
             };
             steps.push(Step { len, from, to });
-            packed_stride *= len as isize;
+            packed_stride = packed_stride.wrapping_mul(len as isize); // the last product is not used
         }
         steps.reverse();
         let at = match direction {
@@ -145,9 +149,9 @@ pub(crate) struct StridedBlocks<'l> {
 impl StridedBlocks<'_> {
     /// Returns the number of blocks.
     pub(crate) fn count(&self) -> usize {
-        match self.layout.byte_len() {
-            0 => 0,
-            _ => self.outer().iter().map(|(len, _)| len).product::<usize>() * self.piece_count(),
+        match self.layout.is_empty() {
+            true => 0,
+            false => self.outer().iter().map(|(len, _)| len).product::<usize>() * self.piece_count(),
         }
     }
 
@@ -163,7 +167,7 @@ impl StridedBlocks<'_> {
         let start = self.outer().iter().rev().zip(indices);
         let start = start
             .fold((piece * step) as isize * stride, |at, ((_, stride), index)| at + index as isize * stride);
-        (start, (outer * len + piece * step) * inner, StridedLayout::new(axes, layout.item))
+        (start, (outer * len + piece * step).wrapping_mul(inner), StridedLayout::new(axes, layout.item))
     }
 
     fn outer(&self) -> &[(usize, isize)] {
@@ -519,12 +523,15 @@ fn for_each_index(axes: &[Step], visit: &mut dyn FnMut(isize, isize)) {
         loop {
             let Some((axis, index)) = next.next() else { return };
             *index += 1;
-            (from, to) = (from + axis.from, to + axis.to);
+            // The sums after the last index are not used.
+            (from, to) = (from.wrapping_add(axis.from), to.wrapping_add(axis.to));
             if *index < axis.len {
                 break;
             }
             *index = 0;
-            (from, to) = (from - axis.len as isize * axis.from, to - axis.len as isize * axis.to);
+            let len = axis.len as isize;
+            from = from.wrapping_sub(len.wrapping_mul(axis.from));
+            to = to.wrapping_sub(len.wrapping_mul(axis.to));
         }
     }
 }
@@ -537,25 +544,52 @@ fn for_each_index(axes: &[Step], visit: &mut dyn FnMut(isize, isize)) {
 ///
 /// If an element is not within `bytes`, or `into` has another size.
 pub(crate) fn gather(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
-    let layout = StridedLayout::new(axes.iter().map(|(len, stride)| (*len, *stride as isize)), item);
-    assert_eq!(layout.byte_len(), into.len(), "exactly the size of the elements");
+    let layout = layout_within(axes, item, (into.len(), start, bytes.len()));
     if into.is_empty() {
         return;
     }
-    let end = axes.iter().try_fold(start.checked_add(item), |end, (len, stride)| {
-        Some(end.and_then(|end| end.checked_add((len - 1).checked_mul(*stride)?)))
-    });
-    assert!(end.flatten().is_some_and(|end| end <= bytes.len()), "all elements are within the bytes");
     let strided = bytes[start..].as_ptr().cast_mut();
-    // SAFETY: the last element ends within the bytes, and no stride is negative; `into` is another borrow. Gathering does not write to the strided
-    // side.
+    // SAFETY: the elements of the layout are within the bytes; `into` has their size, and is another borrow. Gathering does not write to the
+    // strided side.
     unsafe { layout.copy(Direction::Gather, strided, into.as_mut_ptr()) };
+}
+
+/// Copies contiguous elements of `item` bytes to strided ones, the opposite of [`gather`].
+///
+/// # Panics
+///
+/// If an element is not within `into`, or `bytes` have another size.
+pub(crate) fn scatter(bytes: &[u8], into: &mut [u8], axes: &[(usize, usize)], item: usize) {
+    let layout = layout_within(axes, item, (bytes.len(), 0, into.len()));
+    // SAFETY: the elements of the layout are within `into`; the bytes have their size, and are another borrow. Scattering does not
+    // write to the packed side.
+    unsafe { layout.copy(Direction::Scatter, into.as_mut_ptr(), bytes.as_ptr().cast_mut()) };
+}
+
+/// Returns a layout of elements that have `packed_len` bytes, and end before `strided_len` if the first one begins at `start`.
+fn layout_within(
+    axes: &[(usize, usize)],
+    item: usize,
+    (packed_len, start, strided_len): (usize, usize, usize),
+) -> StridedLayout {
+    let layout = StridedLayout::new(axes.iter().map(|(len, stride)| (*len, *stride as isize)), item);
+    assert_eq!(layout.byte_len(), packed_len, "exactly the size of the elements");
+    if packed_len > 0 {
+        let far =
+            |end: usize, (len, stride): &(usize, usize)| end.checked_add((len - 1).checked_mul(*stride)?);
+        let end = start.checked_add(item).and_then(|end| axes.iter().try_fold(end, far));
+        assert!(end.is_some_and(|end| end <= strided_len), "all elements are within the bytes");
+    }
+    layout
 }
 
 /// Permutes the axes of contiguous elements of `item` bytes.
 ///
 /// `order` lists the axes of `items` in the order of the result, the slowest first.
 pub(crate) fn permute_axes(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
+    if into.is_empty() {
+        return;
+    }
     let mut axes: Vec<(usize, usize)> = Vec::with_capacity(lens.len());
     let mut step = item;
     for len in lens.iter().rev() {

@@ -9,6 +9,7 @@ use std::slice;
 use bytemuck::Pod;
 
 use super::chunks::AsChunks;
+use super::kernels::{Direction, StridedLayout};
 use super::runs::ListedRuns;
 use super::{LocalFile, fill, fill_at};
 use crate::error::{Fault, Result};
@@ -98,15 +99,14 @@ impl<'a> ReadBuf<'a> {
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_runs(&mut self, bytes: &[u8], run: usize, stride: usize) -> usize {
-        with_const_run_len!(
-            run,
-            self.copy_runs_sized(bytes, stride),
-            bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum()
-        )
+        let whole = bytes.len().checked_sub(run).map_or(0, |last| last / stride + 1);
+        let copied = self.copy_rows(bytes, run, (1, 0), (whole.min(self.left() / run), stride));
+        // What is left is shorter than a run.
+        let rest = bytes.get(copied / run * stride..).unwrap_or_default();
+        copied + self.copy(&rest[..rest.len().min(run)])
     }
 
-    /// Copies rows of `count` runs of `run` bytes, and returns how many bytes these are: 0 if they are not all there, or
-    /// runs of this length have no loop.
+    /// Copies rows of `count` runs of `run` bytes, and returns how many bytes these are: 0 if they are not all there.
     pub(crate) fn copy_rows(
         &mut self,
         bytes: &[u8],
@@ -114,12 +114,22 @@ impl<'a> ReadBuf<'a> {
         (rows, row_stride): (usize, usize),
         (count, stride): (usize, usize),
     ) -> usize {
-        let max_offset = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
-        let end = max_offset(rows, row_stride).saturating_add(max_offset(count, stride)).saturating_add(run);
-        if end > bytes.len() {
+        if rows == 0 || count == 0 {
             return 0;
         }
-        with_const_run_len!(run, self.copy_rows_sized(bytes, (rows, row_stride), (count, stride)), 0)
+        let max_offset = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
+        let end = max_offset(rows, row_stride).saturating_add(max_offset(count, stride)).saturating_add(run);
+        let layout = StridedLayout::new([(rows, row_stride as isize), (count, stride as isize)], run);
+        let copied = layout.byte_len();
+        if end > bytes.len() || copied > self.left() {
+            return 0;
+        }
+        let packed = self.bytes[self.filled..].as_mut_ptr().cast();
+        // SAFETY: the last run ends within the bytes, and no stride is negative; there is room for all of them in this memory, which is another
+        // borrow. Gathering does not write to the strided side.
+        unsafe { layout.copy(Direction::Gather, bytes.as_ptr().cast_mut(), packed) };
+        self.advance(copied);
+        copied
     }
 
     /// Copies listed runs of `run` bytes, and returns how many bytes these are.
@@ -153,42 +163,6 @@ impl<'a> ReadBuf<'a> {
         }
         self.advance(count * SIZE);
         count * SIZE
-    }
-
-    fn copy_rows_sized<const SIZE: usize>(
-        &mut self,
-        bytes: &[u8],
-        (rows, row_stride): (usize, usize),
-        (count, stride): (usize, usize),
-    ) -> usize {
-        let units = self.bytes[self.filled..].chunks_of_mut::<SIZE>();
-        let mut copied = 0;
-        for (row, into) in units.chunks_exact_mut(count).take(rows).enumerate() {
-            let bytes = &bytes[row * row_stride..];
-            for (number, into) in into.iter_mut().enumerate() {
-                let Some(from) = bytes.get(number * stride..).and_then(<[u8]>::first_chunk::<SIZE>) else {
-                    unreachable!("the caller has compared the end");
-                };
-                *into = from.map(MaybeUninit::new);
-            }
-            copied += count * SIZE;
-        }
-        self.advance(copied);
-        copied
-    }
-
-    fn copy_runs_sized<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
-        let units = self.bytes[self.filled..].chunks_of_mut::<SIZE>();
-        let mut count = 0;
-        for (into, from) in units.iter_mut().zip(bytes.chunks(stride)) {
-            let Some(from) = from.first_chunk::<SIZE>() else { break };
-            *into = from.map(MaybeUninit::new);
-            count += 1;
-        }
-        self.advance(count * SIZE);
-        // What is left is shorter than a run.
-        let rest = bytes.get(count * stride..).unwrap_or_default();
-        count * SIZE + if rest.len() < SIZE { self.copy(rest) } else { 0 }
     }
 
     /// Reads up to `max_len` bytes of a file from an offset, and returns how many were read: fewer only at the end.

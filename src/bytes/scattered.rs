@@ -6,7 +6,7 @@ use super::chunks::AsChunks;
 use super::fill::is_interrupted;
 use super::read_buf::with_const_run_len;
 use super::runs::RunRows;
-use super::{ReadAt, ReadBuf, ReadHints, Region, Runs, append, fill_at};
+use super::{ReadAt, ReadBuf, ReadHints, Region, Runs, append, fill_at, kernels};
 use crate::error::{Fault, Result};
 use crate::limits;
 
@@ -268,27 +268,9 @@ pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, 
             }
         });
         let count = rows.rows_left.min(rest.len() / (rows.runs_per_row * run));
-        with_const_run_len!(run, rows.scatter(into, &rest[..count * rows.runs_per_row * run]), {
-            for (row, bytes) in rest.chunks_exact(rows.runs_per_row * run).take(count).enumerate() {
-                for (number, bytes) in bytes.chunks_exact(run).enumerate() {
-                    into[row * rows.row_stride + number * rows.stride..][..run].copy_from_slice(bytes);
-                }
-            }
-        });
+        let axes = [(count, rows.row_stride), (rows.runs_per_row, rows.stride)];
+        kernels::scatter(&rest[..count * rows.runs_per_row * run], into, &axes, run);
         done += count * rows.runs_per_row * run;
-    }
-}
-
-impl RunRows {
-    /// Copies the bytes of runs of `SIZE` bytes to their places.
-    fn scatter<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
-        let units = bytes.chunks_of::<SIZE>();
-        for (row, units) in units.chunks_exact(self.runs_per_row).enumerate() {
-            let into = &mut into[row * self.row_stride..];
-            for (number, unit) in units.iter().enumerate() {
-                into[number * self.stride..][..SIZE].copy_from_slice(unit);
-            }
-        }
     }
 }
 

@@ -163,11 +163,11 @@ pub(super) fn stream<T>(
 ) -> Result<T> {
     let mut small = Vec::new();
     let read = || {
-        let mut content = MemberContent::open(&mut archive_bytes, member, options, &mut small)?;
         // Of a compressed member, nothing can be read without all before it.
         if member.is_encrypted() || member.method != Method::Stored {
             options.get_limits().check_payload(member.size)?;
         }
+        let mut content = MemberContent::open(&mut archive_bytes, member, options, &mut small)?;
         let (output, _) = content.read_sequentially(|source| {
             let mut content = SourceAsRead(&mut *source);
             let mut reader = NpyReader::of(&mut content as &mut dyn Read, Expected::NPY, options)?;

@@ -79,7 +79,8 @@ pub(crate) fn replace_keeping_lock_on_error(
     write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
     let new = NewFile::begin_locked(path, options, old)?;
-    let written = new.old().map_or_else(|| Err(not_named_by_path()), |old| write(old, new.file()));
+    let written =
+        new.old().map_or_else(|| Err(not_named_by_path().while_writing()), |old| write(old, new.file()));
     new.end(written)
 }
 
@@ -157,7 +158,7 @@ fn inspect_in_place(
         return Ok(Vec::new());
     }
     let found = look(Ok(file))?;
-    file.rewind()?;
+    file.rewind().map_err(|error| Error::from(error).while_writing())?;
     Ok(found)
 }
 
