@@ -156,7 +156,7 @@ try {
   await check('what is no array is refused in words', async () => {
     await drop('notes.txt', Buffer.from('just a note'));
     assert.equal(await isShown('main'), false);
-    assert.match(await text('#error'), /expected an NPY file, found "just a"/);
+    assert.match(await text('#error'), /expected an NPY file, found text: "just a note"/);
     await drop('bomb.npy', npy("'<f8'", '(1000000000000,)', new Uint8Array(8)));
     assert.equal(await isShown('#part'), false);
     assert.equal(await isShown('#error'), true);

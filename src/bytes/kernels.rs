@@ -44,6 +44,24 @@ impl StridedLayout {
         Self { axes: merged, item }
     }
 
+    /// Creates a layout whose strides are not negative. Too large ones stay so large that the elements are not within any memory.
+    pub(super) fn ascending(axes: impl IntoIterator<Item = (usize, usize)>, item: usize) -> Self {
+        let signed = |(len, stride)| (len, isize::try_from(stride).unwrap_or(isize::MAX));
+        Self::new(axes.into_iter().map(signed), item)
+    }
+
+    /// Returns whether all elements are within `len` bytes, if the one whose indices are all 0 begins at `start`.
+    pub(crate) fn is_within(&self, start: usize, len: usize) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let far = |(len, stride): &(usize, isize)| (*len as i128 - 1).saturating_mul(*stride as i128);
+        let start = start as i128;
+        let low = self.axes.iter().map(far).fold(start, |low, far| low.saturating_add(far.min(0)));
+        let high = self.axes.iter().map(far).fold(start, |high, far| high.saturating_add(far.max(0)));
+        low >= 0 && high.saturating_add(self.item as i128) <= len as i128
+    }
+
     /// Returns the number of bytes that the elements have, or the largest number: a row that is repeated may have more than fit into memory.
     pub(crate) fn byte_len(&self) -> usize {
         self.axes.iter().fold(self.item, |all, (len, _)| all.saturating_mul(*len))
@@ -70,14 +88,9 @@ impl StridedLayout {
     /// Divides the elements into blocks that follow one another on the packed side.
     pub(crate) fn blocks(&self) -> StridedBlocks<'_> {
         let axes = &self.axes[..];
-        let Some(last) = axes.len().checked_sub(1) else {
-            return StridedBlocks { layout: self, axis: 0, step: 1 };
-        };
-        let inner = |axis: usize| {
-            axes[axis + 1..].iter().map(|(len, _)| len).product::<usize>().saturating_mul(self.item).max(1)
-        };
-        let axis = (0..last).find(|&axis| inner(axis) <= BLOCK_LEN).unwrap_or(last);
-        let step = (BLOCK_LEN / inner(axis)).max(1);
+        let inner = |axis: usize| inner_byte_len(axes.iter().map(|(len, _)| *len), axis, self.item);
+        let (axis, step) = block_division(axes.len(), &inner);
+        let last = axes.len().saturating_sub(1);
         // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
         let fastest = smallest_stride(axes.iter().map(|(_, stride)| *stride));
         let wanted = (MIN_CONTIGUOUS_BYTES / self.item.max(1)).max(2 * TILE_SIDE);
@@ -135,6 +148,18 @@ impl StridedLayout {
     }
 }
 
+/// Returns the number of bytes that one index of an axis has, but at least 1.
+pub(crate) fn inner_byte_len(lens: impl Iterator<Item = usize>, axis: usize, item: usize) -> usize {
+    lens.skip(axis + 1).product::<usize>().saturating_mul(item).max(1)
+}
+
+/// Returns the axis along which elements are divided into blocks, and the number of its indices in each.
+pub(crate) fn block_division(ndim: usize, inner: &dyn Fn(usize) -> usize) -> (usize, usize) {
+    let last = ndim.saturating_sub(1);
+    let axis = (0..last).find(|&axis| inner(axis) <= BLOCK_LEN).unwrap_or(last);
+    (axis, (BLOCK_LEN / inner(axis)).max(1))
+}
+
 /// A division of strided elements into blocks.
 pub(crate) struct StridedBlocks<'l> {
     layout: &'l StridedLayout,
@@ -156,7 +181,12 @@ impl StridedBlocks<'_> {
     }
 
     /// Returns a block: its offset on the strided side and on the packed one, in bytes, and its layout.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such block.
     pub(crate) fn get(&self, index: usize) -> (isize, usize, StridedLayout) {
+        assert!(index < self.count(), "the number of a block");
         let Self { layout, axis, step } = *self;
         let Some((len, stride)) = layout.axes.get(axis).copied() else { return (0, 0, layout.clone()) };
         let (outer, piece) = (index / self.piece_count(), index % self.piece_count());
@@ -399,13 +429,12 @@ unsafe fn copy_units<U: Units>(
 ///
 /// As for [`copy_units`].
 unsafe fn copy_line<U: Units>(units: U, first: Pair, line: Step) {
-    // SAFETY, for all of them: these are the units of the line.
     match units.size() as isize {
-        // SAFETY: see above.
+        // SAFETY: these are the units of the line.
         size if line.to == size => unsafe { copy_steps(units, first, line.len, line.from, size) },
-        // SAFETY: see above.
+        // SAFETY: as above.
         size if line.from == size => unsafe { copy_steps(units, first, line.len, size, line.to) },
-        // SAFETY: see above.
+        // SAFETY: as above.
         _ => unsafe { copy_steps(units, first, line.len, line.from, line.to) },
     }
 }
@@ -441,33 +470,25 @@ unsafe fn copy_walk<U: Units>(units: U, first: Pair, walk: &Walk, direction: Dir
     let columns = walk.columns();
     walk.for_each_row(&mut |strided, packed| match direction {
         // SAFETY: these are the units of a row.
-        Direction::Gather => unsafe { gather_columns(units, first.after(strided, packed), columns) },
+        Direction::Gather => unsafe { copy_columns::<U, true>(units, first.after(strided, packed), columns) },
         // SAFETY: as above.
-        Direction::Scatter => unsafe { scatter_columns(units, first.after(packed, strided), columns) },
+        Direction::Scatter => unsafe {
+            copy_columns::<U, false>(units, first.after(packed, strided), columns)
+        },
     });
 }
 
-/// Copies units that are at these offsets in the source, and follow one another in the target.
+/// Copies units that are at these offsets on the strided side, and follow one another on the packed side.
 ///
 /// # Safety
 ///
 /// As for [`copy_units`].
-unsafe fn gather_columns<U: Units>(units: U, first: Pair, columns: &[isize]) {
-    for (index, column) in columns.iter().enumerate() {
+unsafe fn copy_columns<U: Units, const IS_GATHERED: bool>(units: U, first: Pair, columns: &[isize]) {
+    for (index, strided) in columns.iter().enumerate() {
+        let packed = (index * units.size()) as isize;
+        let (from, to) = if IS_GATHERED { (*strided, packed) } else { (packed, *strided) };
         // SAFETY: it is one of the units.
-        unsafe { units.copy(first.after(*column, (index * units.size()) as isize)) };
-    }
-}
-
-/// Copies units that follow one another in the source, and are at these offsets in the target.
-///
-/// # Safety
-///
-/// As for [`copy_units`].
-unsafe fn scatter_columns<U: Units>(units: U, first: Pair, columns: &[isize]) {
-    for (index, column) in columns.iter().enumerate() {
-        // SAFETY: it is one of the units.
-        unsafe { units.copy(first.after((index * units.size()) as isize, *column)) };
+        unsafe { units.copy(first.after(from, to)) };
     }
 }
 
@@ -544,14 +565,16 @@ fn for_each_index(axes: &[Step], visit: &mut dyn FnMut(isize, isize)) {
 ///
 /// If an element is not within `bytes`, or `into` has another size.
 pub(crate) fn gather(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
-    let layout = layout_within(axes, item, (into.len(), start, bytes.len()));
-    if into.is_empty() {
-        return;
-    }
-    let strided = bytes[start..].as_ptr().cast_mut();
+    let layout = StridedLayout::ascending(axes.iter().copied(), item);
+    assert!(
+        layout.byte_len() == into.len() && layout.is_within(start, bytes.len()),
+        "all elements are within their memory"
+    );
     // SAFETY: the elements of the layout are within the bytes; `into` has their size, and is another borrow. Gathering does not write to the
     // strided side.
-    unsafe { layout.copy(Direction::Gather, strided, into.as_mut_ptr()) };
+    unsafe {
+        layout.copy(Direction::Gather, bytes.as_ptr().wrapping_add(start).cast_mut(), into.as_mut_ptr())
+    };
 }
 
 /// Copies contiguous elements of `item` bytes to strided ones, the opposite of [`gather`].
@@ -560,27 +583,14 @@ pub(crate) fn gather(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: 
 ///
 /// If an element is not within `into`, or `bytes` have another size.
 pub(crate) fn scatter(bytes: &[u8], into: &mut [u8], axes: &[(usize, usize)], item: usize) {
-    let layout = layout_within(axes, item, (bytes.len(), 0, into.len()));
+    let layout = StridedLayout::ascending(axes.iter().copied(), item);
+    assert!(
+        layout.byte_len() == bytes.len() && layout.is_within(0, into.len()),
+        "all elements are within their memory"
+    );
     // SAFETY: the elements of the layout are within `into`; the bytes have their size, and are another borrow. Scattering does not
     // write to the packed side.
     unsafe { layout.copy(Direction::Scatter, into.as_mut_ptr(), bytes.as_ptr().cast_mut()) };
-}
-
-/// Returns a layout of elements that have `packed_len` bytes, and end before `strided_len` if the first one begins at `start`.
-fn layout_within(
-    axes: &[(usize, usize)],
-    item: usize,
-    (packed_len, start, strided_len): (usize, usize, usize),
-) -> StridedLayout {
-    let layout = StridedLayout::new(axes.iter().map(|(len, stride)| (*len, *stride as isize)), item);
-    assert_eq!(layout.byte_len(), packed_len, "exactly the size of the elements");
-    if packed_len > 0 {
-        let far =
-            |end: usize, (len, stride): &(usize, usize)| end.checked_add((len - 1).checked_mul(*stride)?);
-        let end = start.checked_add(item).and_then(|end| axes.iter().try_fold(end, far));
-        assert!(end.is_some_and(|end| end <= strided_len), "all elements are within the bytes");
-    }
-    layout
 }
 
 /// Permutes the axes of contiguous elements of `item` bytes.
@@ -603,7 +613,18 @@ pub(crate) fn permute_axes(items: &[u8], lens: &[usize], order: &[usize], item: 
 
 #[cfg(test)]
 mod tests {
-    use super::permute_axes;
+    use super::{StridedLayout, permute_axes};
+
+    /// The lowest and the highest byte of some elements, counted by hand.
+    #[test]
+    fn layout_is_within_exactly_the_bytes_of_its_elements() {
+        let turned = StridedLayout::new([(3, -10), (2, 4)], 3); // from 20 below the start to 7 above it
+        assert_eq!([19, 20, 21, 22].map(|start| turned.is_within(start, 28)), [false, true, true, false]);
+        assert!(turned.is_within(20, 27) && !turned.is_within(20, 26));
+        let huge = StridedLayout::ascending([(2, usize::MAX)], 1); // not one byte before the start
+        assert!(!huge.is_within(5, 10));
+        assert!(StridedLayout::new([(0, 1), (2, 100)], 8).is_within(9, 1));
+    }
 
     #[test]
     fn permuted_axes_are_those_of_ndarray() {

@@ -114,18 +114,13 @@ impl<'a> ReadBuf<'a> {
         (rows, row_stride): (usize, usize),
         (count, stride): (usize, usize),
     ) -> usize {
-        if rows == 0 || count == 0 {
-            return 0;
-        }
-        let max_offset = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
-        let end = max_offset(rows, row_stride).saturating_add(max_offset(count, stride)).saturating_add(run);
-        let layout = StridedLayout::new([(rows, row_stride as isize), (count, stride as isize)], run);
+        let layout = StridedLayout::ascending([(rows, row_stride), (count, stride)], run);
         let copied = layout.byte_len();
-        if end > bytes.len() || copied > self.left() {
+        if copied > self.left() || !layout.is_within(0, bytes.len()) {
             return 0;
         }
         let packed = self.bytes[self.filled..].as_mut_ptr().cast();
-        // SAFETY: the last run ends within the bytes, and no stride is negative; there is room for all of them in this memory, which is another
+        // SAFETY: all runs are within the bytes; there is room for all of them in this memory, which is another
         // borrow. Gathering does not write to the strided side.
         unsafe { layout.copy(Direction::Gather, bytes.as_ptr().cast_mut(), packed) };
         self.advance(copied);

@@ -8,7 +8,7 @@ use super::items::{PositionedItems, for_each_block, read_by_decoder};
 use super::lengths::checked_len_and_reporter;
 use super::opaque::read_opaque;
 use super::parallel::{for_each_parallel, piece_len};
-use super::scatter::read_strided;
+use super::read_strided::read_strided;
 use super::source::{Positioned, Source};
 use super::{BLOCK_LEN, Effort, os, truncated};
 use crate::elements::cast::{Bitwise, Loading, MemoryPart, UncheckedVec, append as append_items};

@@ -2,7 +2,7 @@
 
 use ndarray::ArrayViewD;
 
-use super::gather::BlockPlan;
+use super::item_blocks::ItemBlocks;
 use super::{BLOCK_LEN, Effort, Sink, os, pipeline};
 use crate::elements::cast::StridedBytes;
 use crate::elements::{ByteTransform, ItemEncoder, WritableElement, WritePlan};
@@ -60,11 +60,10 @@ pub(crate) fn write_strided(
     if let Some(bytes) = items.as_contiguous() {
         return write_contiguous(sink, head, header, (bytes, items.item_size()), transform, options);
     }
-    let blocks = items.blocks();
-    write_blocks(sink, head, header, blocks.count(), options, &|index, make| {
-        let (offset, _, layout) = blocks.get(index);
-        make(layout.byte_len(), &mut |bytes| {
-            items.gather_block((offset, &layout), bytes);
+    write_blocks(sink, head, header, items.block_count(), options, &|index, make| {
+        let block = items.block(index);
+        make(block.byte_len(), &mut |bytes| {
+            block.gather(bytes);
             transform.swap(bytes);
             Ok(())
         })
@@ -106,7 +105,7 @@ fn write_encoded<T: Send + Sync>(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     announce(sink, &head, header, options)?;
-    let plan = BlockPlan::new(items.into_view(), item);
+    let plan = ItemBlocks::new(items.into_view(), item);
     write_blocks(sink, head, header, plan.count(), options, &|index, make| {
         let block = plan.block(index);
         make(block.len() * item, &mut |bytes| {

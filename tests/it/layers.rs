@@ -36,9 +36,9 @@ const FILES_USING_NDARRAY: &[&str] = &[
     "io/order.rs",
     "io/writer/mod.rs",
     "io/zeroed.rs",
-    "transfer/gather.rs",
+    "transfer/item_blocks.rs",
     "transfer/read.rs",
-    "transfer/scatter.rs",
+    "transfer/read_strided.rs",
     "transfer/write.rs",
 ];
 

@@ -8,7 +8,7 @@ use ndarray::{ArrayRef, ArrayViewD, ArrayViewMutD, Dimension};
 
 use super::super::transform::ByteTransform;
 use super::{Bitwise, BitwiseOut};
-use crate::bytes::kernels::{Direction, StridedBlocks, StridedLayout};
+use crate::bytes::kernels::{Direction, StridedLayout};
 use crate::error::Result;
 
 /// The elements of an array, of which only the bytes are known.
@@ -61,18 +61,11 @@ impl<'a> StridedBytes<'a> {
     pub(crate) fn of_slice(
         bytes: &'a [u8],
         start: usize,
-        axes: impl Iterator<Item = (usize, isize)> + Clone,
+        axes: impl Iterator<Item = (usize, isize)>,
         item: usize,
     ) -> Self {
-        let layout = StridedLayout::new(axes.clone(), item);
-        if layout.byte_len() > 0 {
-            let (mut low, mut high) = (start as i128, start as i128 + item as i128);
-            for (len, stride) in axes {
-                let far = (len as i128 - 1) * stride as i128;
-                (low, high) = (low + far.min(0), high + far.max(0));
-            }
-            assert!(low >= 0 && high <= bytes.len() as i128, "all elements are within the bytes");
-        }
+        let layout = StridedLayout::new(axes, item);
+        assert!(layout.is_within(start, bytes.len()), "all elements are within the bytes");
         Self { first: bytes.as_ptr().wrapping_add(start), layout, borrowed: PhantomData }
     }
 
@@ -104,22 +97,30 @@ impl<'a> StridedBytes<'a> {
         self.layout.byte_len()
     }
 
-    /// Divides the elements into blocks that follow one another.
-    pub(crate) fn blocks(&self) -> StridedBlocks<'_> {
-        self.layout.blocks()
+    /// Returns the number of blocks that follow one another.
+    pub(crate) fn block_count(&self) -> usize {
+        self.layout.blocks().count()
     }
 
-    /// Copies the elements of a block.
+    /// Returns the elements of a block.
     ///
     /// # Panics
     ///
-    /// If `into` has another length.
-    pub(crate) fn gather_block(&self, (offset, layout): (isize, &StridedLayout), into: &mut [u8]) {
-        assert_eq!(layout.byte_len(), into.len(), "exactly the size of the block");
-        let strided = self.first.wrapping_offset(offset).cast_mut();
-        // SAFETY: the elements of a block are some of this array's, which is borrowed (see the type); gathering does not write to
-        // it. `into` is another borrow.
-        unsafe { layout.copy(Direction::Gather, strided, into.as_mut_ptr()) };
+    /// If there is no such block.
+    pub(crate) fn block(&self, index: usize) -> Self {
+        let (offset, _, layout) = self.layout.blocks().get(index);
+        Self { first: self.first.wrapping_offset(offset), layout, borrowed: PhantomData }
+    }
+
+    /// Copies the elements.
+    ///
+    /// # Panics
+    ///
+    /// If `into` does not have exactly their size.
+    pub(crate) fn gather(&self, into: &mut [u8]) {
+        assert_eq!(self.byte_len(), into.len(), "exactly the size of the elements");
+        // SAFETY: the elements are borrowed (see the type), and gathering does not write to them. `into` is another borrow.
+        unsafe { self.layout.copy(Direction::Gather, self.first.cast_mut(), into.as_mut_ptr()) };
     }
 }
 
@@ -244,15 +245,14 @@ mod tests {
                 let start = places.first().map_or(0, |first| first * item);
                 let strided = StridedBytes::of_slice(&bytes, start, in_bytes, item);
                 let mut found = vec![0; expected.len()];
-                strided.gather_block((0, &strided.layout), &mut found);
+                strided.gather(&mut found);
                 assert!(found == expected, "{axes:?}, {item} bytes");
                 found.fill(0);
-                let (blocks, mut end) = (strided.blocks(), 0);
-                for number in 0..blocks.count() {
-                    let (offset, at, block) = blocks.get(number);
-                    assert_eq!(at, end, "{axes:?}, {item} bytes: blocks follow one another");
+                let mut end = 0;
+                for block in (0..strided.block_count()).map(|number| strided.block(number)) {
+                    let start = end;
                     end += block.byte_len();
-                    strided.gather_block((offset, &block), &mut found[at..end]);
+                    block.gather(&mut found[start..end]);
                 }
                 assert!(found == expected && end == found.len(), "{axes:?}, {item} bytes, in blocks");
             }
@@ -324,7 +324,7 @@ mod tests {
             {
                 let bytes: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
                 let mut found = vec![0; strided.byte_len()];
-                strided.gather_block((0, &strided.layout), &mut found);
+                strided.gather(&mut found);
                 assert_eq!(found, bytes);
                 assert_eq!(strided.as_contiguous(), view.to_slice().map(|_| &bytes[..]), "{view:?}");
             }
@@ -338,6 +338,6 @@ mod tests {
         let row = Array::from_elem((1, 4), 7u64);
         let many = row.broadcast((1 << (usize::BITS - 5), 4)).expect("as many elements as a view may have");
         let strided = BitwiseOut::<u64>::new(8, false).strided(&many, false);
-        assert!(strided.as_contiguous().is_none() && strided.blocks().count() > 0);
+        assert!(strided.as_contiguous().is_none() && strided.block_count() > 0);
     }
 }

@@ -92,7 +92,7 @@ impl<'o> NewFile<'o> {
             return Ok(Self::of_stream(folder.open_stream(&name)?, options));
         }
         if options.get_in_place() {
-            // There is no old file next to the new one. Continuing would leave the caller with an empty file.
+            // The old file itself is overwritten, so a caller who has yet to read it would find an empty file.
             if is_locked(&locked) {
                 return Err(not_named_by_path());
             }
@@ -176,10 +176,7 @@ impl<'o> NewFile<'o> {
             unreachable!("only what is certainly new can be locked before it appears")
         };
         drop(self.lent);
-        let put = put_new(&folder, &name, &mut draft, options, true);
-        put.inspect_err(|_| draft.discard(&folder))
-            .and_then(|()| sync_folder(&folder, options))
-            .map_err(Error::while_writing)?;
+        put_new(&folder, &name, &mut draft, options, true).map_err(Error::while_writing)?;
         Ok(Locked::of_locked_new_file(draft.file))
     }
 
@@ -214,8 +211,6 @@ impl<'o> NewFile<'o> {
             }
             Storage::Draft { folder, name, mut draft, is_only_new: true, .. } => {
                 put_new(&folder, &name, &mut draft, options, false)
-                    .inspect_err(|_| draft.discard(&folder))?;
-                sync_folder(&folder, options)
             }
             Storage::Draft { folder, name, mut draft, mut old, .. } => {
                 let mut no_lock = None;
@@ -229,7 +224,7 @@ impl<'o> NewFile<'o> {
     }
 }
 
-/// Gives a draft its name, which must not exist yet.
+/// Gives a draft its name, which must not exist yet, or removes it.
 fn put_new(
     folder: &Folder,
     name: &OsStr,
@@ -237,19 +232,23 @@ fn put_new(
     options: &WriteOptions,
     with_lock: bool,
 ) -> Result<()> {
-    if options.get_sync() {
-        // Synced before the file gets its name, as in `put_draft`.
-        draft.sync()?;
-    }
-    if with_lock {
-        // The lock is on the open file, which giving it a name may have to copy.
-        draft.ensure_named(folder, options.get_sync())?;
-        lock::lock_new(&draft.file)?;
-    }
-    draft.persist_new(folder, name, options.get_sync()).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Fault::AlreadyExists.into(),
-        _ => Error::from(error),
-    })
+    let mut put = || -> Result<()> {
+        if options.get_sync() {
+            // Synced before the file gets its name, as in `put_draft`.
+            draft.sync()?;
+        }
+        if with_lock {
+            // The lock is on the open file, which giving it a name may have to copy.
+            draft.ensure_named(folder, options.get_sync())?;
+            lock::lock_new(&draft.file)?;
+        }
+        draft.persist_new(folder, name, options.get_sync()).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Fault::AlreadyExists.into(),
+            _ => Error::from(error),
+        })
+    };
+    put().inspect_err(|_| draft.discard(folder))?;
+    sync_folder(folder, options)
 }
 
 /// Gives a draft the name of the old file, which is `None` if there is none.
@@ -305,7 +304,7 @@ fn put_draft(
     Err(Fault::Locked.into())
 }
 
-/// Gives the draft the name of a file that is no longer open here, if it is still that file.
+/// Gives the draft the name of the old file, which has been closed, unless another file has that name by now.
 fn replace_closed(
     (folder, name): (&Folder, &OsStr),
     old: Option<system::FileId>,

@@ -1,14 +1,12 @@
-//! Divides arrays whose elements are encoded one by one into blocks.
+//! [`ItemBlocks`]: divides arrays whose elements are encoded one by one into blocks.
 
 use ndarray::{ArrayViewD, Axis, Slice};
 
+use crate::bytes::kernels::{block_division, inner_byte_len};
 use crate::shape::indices_of;
 
-/// The approximate size of a block.
-const BLOCK_LEN: usize = 1 << 20;
-
 /// The division of an array into blocks, in C order of its axes.
-pub(super) struct BlockPlan<'a, T> {
+pub(super) struct ItemBlocks<'a, T> {
     view: ArrayViewD<'a, T>,
     /// The axis that is divided.
     ///
@@ -18,14 +16,11 @@ pub(super) struct BlockPlan<'a, T> {
     step: usize,
 }
 
-impl<'a, T> BlockPlan<'a, T> {
+impl<'a, T> ItemBlocks<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
         simplify_axes(&mut view);
-        let shape = view.shape();
-        let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
-        let last = shape.len() - 1;
-        let axis = (0..last).find(|&axis| inner(axis) <= BLOCK_LEN).unwrap_or(last);
-        let step = (BLOCK_LEN / inner(axis)).max(1);
+        let inner = |axis: usize| inner_byte_len(view.shape().iter().copied(), axis, item);
+        let (axis, step) = block_division(view.ndim(), &inner);
         Self { view, axis, step }
     }
 
