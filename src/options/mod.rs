@@ -10,7 +10,7 @@ pub use display::DisplayOptions;
 pub(crate) use formats::Compression;
 pub use formats::{Trailing, Uncommitted};
 pub use read::OldText;
-pub(crate) use read::ReadOptions;
+pub(crate) use read::{ChosenCasting, ConvertLoop, ReadOptions, Recode, Recoding};
 pub(crate) use verbs::Verb;
 pub(crate) use write::WriteOptions;
 

@@ -5,7 +5,8 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 
 use super::thread_count;
-use crate::dtype::{ByteOrder, Casting, CastingRules, LongDoubleFormat, Narrow};
+use crate::bytes::ReadBuf;
+use crate::dtype::{ByteOrder, Casting, CastingRules, LongDoubleFormat, Narrow, Scalar};
 use crate::error::{Fault, Result};
 use crate::limits::Limits;
 use crate::progress::ProgressCallback;
@@ -31,7 +32,7 @@ use crate::progress::ProgressCallback;
 #[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct ReadOptions {
     limits: Limits,
-    casting: Option<Casting>,
+    casting: Option<ChosenCasting>,
     long_double: Option<LongDoubleFormat>,
     #[cfg_attr(feature = "serde-1", serde(rename = "raw_bytes_are"))]
     raw_bytes_type: Option<Narrow>,
@@ -52,6 +53,43 @@ pub struct ReadOptions {
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     progress: Option<ProgressCallback>,
+}
+
+/// Converts bytes of one dtype (which it may modify) to bytes of another, all of which it writes: they may be old. An error names the
+/// element.
+pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
+
+/// Appends native-endian numbers, converted.
+pub(crate) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
+
+/// The conversion from one dtype to another, and a loop that does the same without modifying what it converts, if that is possible.
+pub(crate) struct Recoding {
+    pub(crate) recode: Recode,
+    pub(crate) shared_loop: Option<ConvertLoop>,
+}
+
+/// Finds the conversion from one dtype to another, or returns an error if there is none or the rules do not allow it.
+pub(crate) type FindRecoding = fn(&Scalar, &Scalar, CastingRules) -> Result<Recoding>;
+
+/// A casting, with what finds its conversions: so only a program that chooses a casting has their code.
+#[derive(Clone, Copy)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", from = "Casting", into = "Casting"))]
+pub(crate) struct ChosenCasting {
+    pub(crate) casting: Casting,
+    pub(crate) find: FindRecoding,
+}
+
+impl From<ChosenCasting> for Casting {
+    fn from(chosen: ChosenCasting) -> Self {
+        chosen.casting
+    }
+}
+
+impl std::fmt::Debug for ChosenCasting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.casting.fmt(f)
+    }
 }
 
 /// A password, hidden in `Debug` output.
@@ -108,7 +146,7 @@ impl ReadOptions {
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch).
     #[must_use]
     pub fn casting(mut self, casting: Casting) -> Self {
-        self.casting = Some(casting);
+        self.casting = Some(casting.into());
         self
     }
 
@@ -326,7 +364,7 @@ impl ReadOptions {
 
     /// Returns the casting rule set with [`casting`](Self::casting), if any.
     pub(crate) fn get_casting(&self) -> Option<Casting> {
-        self.casting
+        self.casting.map(Casting::from)
     }
 
     /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
@@ -342,8 +380,9 @@ impl ReadOptions {
     }
 
     /// Returns how elements are converted, if that is allowed.
-    pub(crate) fn rules(&self) -> Option<CastingRules> {
-        self.casting.map(|casting| self.rules_with_casting(casting))
+    pub(crate) fn rules(&self) -> Option<(FindRecoding, CastingRules)> {
+        let ChosenCasting { casting, find } = self.casting?;
+        Some((find, self.rules_with_casting(casting)))
     }
 
     /// Returns how elements are converted with another casting.

@@ -22,11 +22,8 @@ use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::error::{Error, Fault, Remedy, Result};
 use crate::limits;
-use crate::options::ReadOptions;
-
-/// Converts bytes of one dtype (which it may modify) to bytes of another, all of which it writes: they may be old. An error names the
-/// element.
-pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
+pub(crate) use crate::options::Recode;
+use crate::options::{ChosenCasting, ConvertLoop, ReadOptions, Recoding};
 
 /// Modifies bytes in place.
 pub(crate) type SwapInPlace = Box<dyn Fn(&mut [u8]) + Send + Sync>;
@@ -164,10 +161,50 @@ fn check_casting(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     }
 }
 
+impl From<Casting> for ChosenCasting {
+    fn from(casting: Casting) -> Self {
+        Self { casting, find: find_recoding }
+    }
+}
+
+/// The only way from reading to the conversions: nothing else may name it but the choice of a casting.
+fn find_recoding(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recoding> {
+    let shared_loop = numbers::unchecked_loop(from, to, rules.casting);
+    Ok(Recoding { recode: recoder(from, to, rules)?, shared_loop })
+}
+
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
-fn is_convertible(found: &Scalar, wanted: &Scalar) -> bool {
-    let rules = CastingRules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
-    find_recoder(found, wanted, rules).is_some()
+///
+/// It does not look for the conversion, which a program that chooses no casting does not have.
+fn is_convertible(from: &Scalar, to: &Scalar) -> bool {
+    let has_halves = cfg!(feature = "half-2");
+    let is_basic = |scalar: &Scalar| match (scalar.kind(), scalar.size()) {
+        (Kind::Bool | Kind::Int | Kind::Uint, _) | (Kind::Float, 4 | 8) | (Kind::Complex, 8 | 16) => true,
+        (Kind::Float, 2) => has_halves,
+        _ => false,
+    };
+    let is_number = |scalar: &Scalar| match (scalar.kind(), scalar.size()) {
+        (Kind::Float, 12 | 16) | (Kind::Complex, 24 | 32) | (Kind::Narrow(_), _) => true,
+        (Kind::Complex, 4) => has_halves,
+        _ => is_basic(scalar),
+    };
+    match (times::step_of(from.kind()), times::step_of(to.kind())) {
+        (Some((one, is_date)), Some((other, to_date))) => {
+            return is_date == to_date && times::has_scale(one, other, is_date);
+        }
+        (Some(_), None) if text::width(to).is_none() => return is_basic(to),
+        (None, Some(_)) if text::width(from).is_none() => return is_basic(from),
+        _ => {}
+    }
+    let is_generic = |scalar: &Scalar| {
+        times::step_of(scalar.kind()).is_some_and(|(step, is_date)| is_date && step.unit == TimeUnit::Generic)
+    };
+    match (text::width(from), text::width(to)) {
+        (Some(from), Some(to)) => from == 0 || to > 0,
+        (Some(_), None) => text::reserved_width(to).is_some() && !is_generic(to),
+        (None, Some(width)) => width > 0 && text::reserved_width(from).is_some(),
+        (None, None) => is_number(from) && is_number(to),
+    }
 }
 
 /// Returns the plan for converting elements of another dtype to `T`, of this dtype, if the options ask for it and allow it.
@@ -189,7 +226,9 @@ pub(super) fn read_plan<T: 'static>(
 
 fn item_conversion(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ItemConversion> {
     match (found.as_scalar(), options.rules()) {
-        (Some(found), Some(rules)) => ItemConversion::of(found, &wanted, rules),
+        (Some(found), Some((find, rules))) => {
+            Ok(ItemConversion::of(found, &wanted, find(found, &wanted, rules)?))
+        }
         (scalar, _) => {
             let can_convert = scalar.is_some_and(|scalar| is_convertible(scalar, &wanted));
             Err(mismatch(found, wanted.into(), can_convert))
@@ -211,8 +250,8 @@ pub(super) fn text_read_plan<T: 'static>(
     let wanted =
         found.as_scalar().and_then(|from| Some((from, of_width(text::sufficient_width(from)?.max(1))?)));
     match (wanted, options.rules()) {
-        (Some((from, wanted)), Some(rules)) => {
-            let recode = recoder(from, &wanted, rules)?;
+        (Some((from, wanted)), Some((find, rules))) => {
+            let recode = find(from, &wanted, rules)?.recode;
             let via_text = ViaTextDecoder { recode, text_size: wanted.size(), text_decoder: items(&wanted) };
             Ok(ReadPlan::PerItem(Box::new(via_text) as _))
         }
@@ -270,21 +309,16 @@ impl<T> ItemDecoder<T> for ViaTextDecoder<T> {
 pub struct ItemConversion {
     recode: Recode,
     /// Does the same without modifying the items, if that is possible.
-    shared_loop: Option<numbers::ConvertLoop>,
+    shared_loop: Option<ConvertLoop>,
     item_size: usize,
     made_size: usize,
     is_text: bool,
 }
 
 impl ItemConversion {
-    fn of(found: &Scalar, wanted: &Scalar, rules: CastingRules) -> Result<Self> {
-        Ok(Self {
-            recode: recoder(found, wanted, rules)?,
-            shared_loop: numbers::unchecked_loop(found, wanted, rules.casting),
-            item_size: found.size(),
-            made_size: wanted.size(),
-            is_text: text::width(found).or(text::width(wanted)).is_some(),
-        })
+    fn of(found: &Scalar, wanted: &Scalar, Recoding { recode, shared_loop }: Recoding) -> Self {
+        let is_text = text::width(found).or(text::width(wanted)).is_some();
+        Self { recode, shared_loop, item_size: found.size(), made_size: wanted.size(), is_text }
     }
 
     /// Returns the size of an item.
@@ -310,7 +344,7 @@ impl ItemConversion {
     }
 
     /// Returns the loop that makes elements of items without modifying them, if that is possible.
-    pub(crate) fn shared_loop(&self) -> Option<numbers::ConvertLoop> {
+    pub(crate) fn shared_loop(&self) -> Option<ConvertLoop> {
         self.shared_loop
     }
 
@@ -440,12 +474,48 @@ fn float_size_for_integer(size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::ByteOrder;
+    use crate::dtype::{ByteOrder, Narrow, TimeStep};
 
     /// Whether each type (rows) can be cast to each type (columns, in the order of the rows).
     ///
     /// This is the output of NumPy 2.4: safely (`s`), within its kind (`k`), or neither (`.`).
     const CAN_CAST: [(&str, &str); 14] = include!("can_cast.in");
+
+    /// What is said of a conversion without looking for it is what looking for it would find.
+    #[test]
+    fn convertible_dtypes_are_those_that_have_a_conversion() {
+        let step = |unit| TimeStep::new(1, unit);
+        let units = TimeUnit::ALL.into_iter().chain([TimeUnit::Generic]);
+        let times = units.flat_map(|unit| [Kind::Datetime(step(unit)), Kind::Timedelta(step(unit))]);
+        let kinds = [
+            Kind::Bool,
+            Kind::Int,
+            Kind::Uint,
+            Kind::Float,
+            Kind::Complex,
+            Kind::Text,
+            Kind::Bytes,
+            Kind::Void,
+        ];
+        let kinds = kinds.into_iter().chain(times).chain(Narrow::ALL.into_iter().map(Kind::Narrow));
+        let scalars = kinds.flat_map(|kind| {
+            [0, 1, 2, 4, 8, 12, 16, 20, 24, 32]
+                .into_iter()
+                .filter_map(move |size| Scalar::new(kind, size, ByteOrder::NATIVE))
+        });
+        let scalars: Vec<Scalar> = scalars.collect();
+        assert!(scalars.len() > 80);
+        let rules = CastingRules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
+        for from in &scalars {
+            for to in &scalars {
+                assert_eq!(
+                    is_convertible(from, to),
+                    find_recoder(from, to, rules).is_some(),
+                    "{from} to {to}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn casting_follows_numpy() {

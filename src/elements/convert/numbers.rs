@@ -6,14 +6,11 @@ use bytemuck::Pod;
 use num_complex::Complex;
 use num_traits::AsPrimitive;
 
-use super::Recode;
+use super::{ConvertLoop, Recode};
 use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::elements::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, Fault, Remedy, Result};
-
-/// Appends native-endian numbers, converted.
-pub(super) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
 
 /// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
 const BLOCK_LEN: usize = 4096;

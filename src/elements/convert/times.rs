@@ -108,6 +108,11 @@ enum Scale {
     },
 }
 
+/// Returns whether times of one unit can be converted to another.
+pub(super) fn has_scale(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
+    Scale::between(one, other, is_date).is_some()
+}
+
 impl Scale {
     fn between(one: TimeStep, other: TimeStep, is_date: bool) -> Option<Self> {
         const DAY: TimeStep = TimeStep::new(1, TimeUnit::Day);
