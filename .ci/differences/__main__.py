@@ -69,7 +69,7 @@ def main():
         writes(program, rng, asked.cases // 16, tally, folder)
         damages(program, rng, asked.cases // 16, tally, folder)
     for what in tally.unexplained[:40]:
-        print(f"{what:.700}")
+        print(what)
     missed = [row[1] for row in ROWS if row[1] not in tally.hits and row[1] not in (BEFORE_2_5 if IS_2_5 else FROM_2_5)]
     print(tally.cases, "cases;", len(tally.unexplained), "unexplained; rows that were not met:", missed, "met:", tally.hits)
     if asked.update:

@@ -21,24 +21,40 @@ def damages(program, rng, count, tally, folder):
     for number in range(count):
         file = io.BytesIO()
         (np.savez if rng.random() < 0.5 else np.savez_compressed)(file, **{name: random_array(rng, padded=False) for name in rng.sample(["a", "b", "é"], rng.randrange(1, 3))})
-        content = bytearray(file.getvalue())
+        content = file.getvalue()
         if number < len(DAMAGES):
             file = io.BytesIO()
             np.savez(file, **{"a": np.zeros(2), "é": np.ones(2)})
-            content = file.getvalue().replace(*DAMAGES[number])
-            jobs.append((program, folder, number, content))
+            jobs.append((program, folder, number, file.getvalue().replace(*DAMAGES[number]), []))
             continue
+        edits, length = [], len(content)
         if rng.random() < 0.2:
-            del content[rng.randrange(len(content)) :]
+            length = rng.randrange(length)
+            edits.append((length, None))  # the end
         for _ in range(rng.randrange(1, 3)):
-            if content:
-                content[rng.randrange(len(content))] = rng.choice([0, 1, 0x20, 0xFF, rng.randrange(256)])
-        jobs.append((program, folder, number, bytes(content)))
+            if length:
+                edits.append((rng.randrange(length), rng.choice([0, 1, 0x20, 0xFF, rng.randrange(256)])))
+        jobs.append((program, folder, number, content, edits))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, found in zip(jobs, pool.map(ask_damaged, jobs)):
-            _, _, _, content = job
-            wanted = read_archive(content)
-            tally.case(explain_damage(wanted, found), f"damaged archive {content.hex() if len(content) < 400 else len(content)}: NumPy {wanted!r:.300}; here {found!r:.300}")
+            *before, content, edits = job
+            compare = lambda edits: compare_damage(content, edits, ask_damaged((*before, content, edits)))
+            tally.case(*compare_damage(content, edits, found), edits, compare, "a row of rows.py, with its condition in explain_damage, and a damage to DAMAGES")
+
+
+def compare_damage(content, edits, found):
+    damage = damaged(content, edits)
+    wanted = read_archive(damage)
+    shown = damage.hex() if len(damage) < 400 else len(damage)
+    return explain_damage(wanted, found), f"archive of {len(content)} bytes, damaged by {edits}: {shown}: NumPy {wanted!r:.300}; here {found!r:.300}"
+
+
+def damaged(content, edits):
+    """With other bytes at some positions; where there is no byte, it ends."""
+    content = bytearray(content)
+    for at, byte in edits:
+        content[at:] = b"" if byte is None else bytes([byte]) + content[at + 1 :]
+    return bytes(content)
 
 
 def read_archive(content):
@@ -59,9 +75,9 @@ def read_archive(content):
 
 
 def ask_damaged(job):
-    program, folder, number, content = job
+    program, folder, number, content, edits = job
     path = folder / f"{number}.npz"
-    path.write_bytes(content)
+    path.write_bytes(damaged(content, edits))
     done = run(program, "json", "--exact", path)
     path.unlink()
     return json.loads(done.stdout)

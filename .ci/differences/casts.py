@@ -4,7 +4,7 @@ import concurrent.futures
 
 import numpy as np
 
-from common import IS_2_5, run, same, shown
+from common import IS_2_5, nearest, run, same, shown
 
 NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16", "c32"]
 TARGETS = NUMBERS + ["S3", "S20", "S64", "S", "U", "U3", "U20", "U64", "M8[s]", "M8[D]", "M8[M]", "M8[Y]", "M8[10D]", "M8[ns]", "M8[as]", "M8", "m8[s]", "m8[D]",
@@ -78,13 +78,25 @@ def casts(program, rng, count, tally, folder):
         jobs.append((program, folder, number, array, target, casting))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, found in zip(jobs, pool.map(ask_cast, jobs)):
-            _, _, _, array, target, casting = job
-            try:
-                with np.errstate(all="ignore"):
-                    wanted = array.astype(target, casting=casting)
-            except Exception as error:
-                wanted = error
-            tally.case(explain_cast(array, target, casting, wanted, found), f"cast {shown(array)} to {target.str}, {casting}: NumPy {shown(wanted)}; here {shown(found)}")
+            *before, array, target, casting = job
+            tally.case(
+                *compare_cast(array, target, casting, found),
+                list(array),
+                lambda kept: compare_cast(np.array(kept, array.dtype), target, casting, ask_cast((*before, np.array(kept, array.dtype), target, casting))),
+                "a row of rows.py, with its condition in explain_cast, and the case to CASTS",
+            )
+
+
+def compare_cast(array, target, casting, found):
+    try:
+        with np.errstate(all="ignore"):
+            wanted = array.astype(target, casting=casting)
+    except Exception as error:
+        wanted = error
+    what = f"cast {shown(array)} to {target.str}, {casting}: NumPy {shown(wanted)}; here {shown(found)}"
+    if len(array) == 1 and array.dtype.kind in "iuf" and target.kind in "iuf" and 16 not in (array.dtype.itemsize, target.itemsize) and np.isfinite(array[0]):
+        what += f"; exactly {nearest(array[0].item(), target)}"
+    return explain_cast(array, target, casting, wanted, found), what
 
 
 def saturated(array, target):

@@ -1,5 +1,6 @@
 """What the generators share: counting cases, and running the program."""
 
+import fractions
 import subprocess
 
 import numpy as np
@@ -13,13 +14,47 @@ class Tally:
     def __init__(self):
         self.cases, self.hits, self.unexplained = 0, {}, []
 
-    def case(self, explained, what):
-        """`explained`: True if both agree, the name of a row, or None."""
+    def case(self, explained, what, parts=(), compare=None, to_add="a row of rows.py, with its condition"):
+        """`explained`: True if both agree, the name of a row, or None. `what` says what was asked and found.
+
+        A difference without a row is made small: `compare` returns the same two of a case that has only some of these parts.
+        """
         self.cases += 1
         if explained is None:
-            self.unexplained.append(what)
+            if compare and len(self.unexplained) < 5:
+                _, what = compare(smallest(parts, lambda kept: compare(kept)[0] is None))
+            self.unexplained.append(f"{what:.900}\n    if NumPy is right, mend the library; if not, add {to_add}")
         elif explained is not True:
             self.hits[explained] = self.hits.get(explained, 0) + 1
+
+
+def smallest(parts, differs):
+    """Leaves out what can be left out, from halves to single parts, while it `differs`."""
+    size = len(parts) // 2
+    while size:
+        at = 0
+        while at < len(parts):
+            fewer = parts[:at] + parts[at + size :]
+            if differs(fewer):
+                parts = fewer
+            else:
+                at += size
+        size //= 2
+    return parts
+
+
+def nearest(value, dtype):
+    """What exact arithmetic makes of a finite number as one of this dtype, or None if it is out of range."""
+    value = fractions.Fraction(value)
+    if dtype.kind in "iu":
+        limits, whole = np.iinfo(dtype), int(value)
+        return whole if limits.min <= whole <= limits.max else None
+    limits, two = np.finfo(dtype), fractions.Fraction(2)
+    exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()
+    exponent = max(exponent - (two**exponent > abs(value)), int(limits.minexp))
+    unit = two ** (exponent - int(limits.nmant))
+    rounded = round(value / unit) * unit  # ties to even
+    return float(rounded) if abs(rounded) <= fractions.Fraction(float(limits.max)) else None
 
 
 def run(program, *arguments):

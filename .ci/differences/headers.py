@@ -1,5 +1,6 @@
 """Headers: random dtypes and shapes, keys in any order, and slips of the pen."""
 
+import ast
 import hashlib
 import io
 import json
@@ -76,45 +77,63 @@ def encoded(text, version):
 
 
 def headers(program, rng, count, tally, folder):
-    files, answers = [], []
+    cases = []
     for number in range(count):
         head = encoded(HEADERS[number], (1, 0)) if number < len(HEADERS) else random_header(rng)
-        data = rng.randbytes(600)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                stream = io.BytesIO(head + data)
-                version = np.lib.format.read_magic(stream)
-                shape, fortran, dtype = _format_impl._read_array_header(stream, version)
-                items = int(np.prod(shape, dtype=object)) * dtype.itemsize
-                if dtype.hasobject:
-                    answer = "objects"
-                elif items > len(data):
-                    answer = "long"
-                else:
-                    np.lib.format.read_array(io.BytesIO(head + data[:items]))
-                    # The bytes in C order, whatever they mean.
-                    stored = np.frombuffer(data[:items], f"V{dtype.itemsize}") if items else np.zeros(shape, "V0")
-                    content = stored.reshape(shape, order="F" if fortran else "C").tobytes()
-                    answer = (shape, dtype.itemsize, content)
-                data = data[: min(items, len(data))]
-        except Exception as error:  # NumPy has no common one
-            answer = error
-        path = folder / f"{number}.npy"
+        cases.append((head, *answer(head, rng.randbytes(600))))
+    for at in range(0, count, 500):
+        some = cases[at : at + 500]
+        for case, found in zip(some, ask_headers(program, folder, some), strict=True):
+            head, data, _ = case
+
+            def compare(text):
+                shorter = head[:8] + len(text).to_bytes(2 if head[6] == 1 else 4, "little") + text
+                again = (shorter, *answer(shorter, data.ljust(600, b"\1")))
+                return compare_header(again, ask_headers(program, folder, [again])[0])
+
+            tally.case(*compare_header(case, found), head[10 if head[6] == 1 else 12 :], compare, "a row of rows.py, with its condition in explain_header, and the header to HEADERS")
+
+
+def answer(head, data):
+    """Returns the bytes of elements, and what NumPy reads of a file of both, or its error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stream = io.BytesIO(head + data)
+            version = np.lib.format.read_magic(stream)
+            shape, fortran, dtype = _format_impl._read_array_header(stream, version)
+            items = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            data = data[: min(items, len(data))]
+            if dtype.hasobject:
+                return data, "objects"
+            if items > len(data):
+                return data, "long"
+            np.lib.format.read_array(io.BytesIO(head + data))
+            # The bytes in C order, whatever they mean.
+            stored = np.frombuffer(data, f"V{dtype.itemsize}") if items else np.zeros(shape, "V0")
+            return data, (shape, dtype.itemsize, stored.reshape(shape, order="F" if fortran else "C").tobytes())
+    except Exception as error:  # NumPy has no common one
+        return data, error
+
+
+def ask_headers(program, folder, cases):
+    files = [folder / f"{number}.npy" for number in range(len(cases))]
+    for path, (head, data, _) in zip(files, cases):
         path.write_bytes(head + data)
-        files.append(path)
-        answers.append((head, data, answer))
-    lines = []
-    for at in range(0, len(files), 500):
-        lines += run(program, "json", "--exact", *files[at : at + 500]).stdout.splitlines()
-    assert len(lines) == len(files)
-    for line, (head, data, answer) in zip(lines, answers):
-        found = json.loads(line)
-        fault = found.get("error") or next((array["error"] for array in found["arrays"] if "error" in array), None)
-        message = found.get("message") or next((array.get("message") for array in found["arrays"] if "error" in array), None) if fault else None
-        tally.case(explain_header(head, data, answer, fault, message, found), f"header {head!r}: NumPy {answer!r:.300}; here {fault}: {message} {found if not fault else ''!s:.300}")
-    for path in files:
-        path.unlink()
+    return [json.loads(line) for line in run(program, "json", "--exact", *files).stdout.splitlines()]
+
+
+def compare_header(case, found):
+    head, data, answer = case
+    fault = found.get("error") or next((array["error"] for array in found["arrays"] if "error" in array), None)
+    message = found.get("message") or next((array.get("message") for array in found["arrays"] if "error" in array), None) if fault else None
+    try:
+        ast.literal_eval(head[10 if head[6] == 1 else 12 :].decode("latin1"))
+        literal = "a literal of Python"
+    except (SyntaxError, ValueError) as error:
+        literal = f"no literal of Python: {error}"
+    what = f"header {head!r}, {literal}: NumPy {answer!r:.300}; here {fault}: {message} {found if not fault else ''!s:.300}"
+    return explain_header(head, data, answer, fault, message, found), what
 
 
 def explain_header(head, data, answer, fault, message, found):

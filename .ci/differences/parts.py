@@ -35,13 +35,18 @@ def slices(program, rng, count, tally, folder):
         jobs.append((program, folder, number, array, text))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, found in zip(jobs, pool.map(ask_slice, jobs)):
-            _, _, _, array, text = job
-            try:
-                # An empty text is the whole array, which has no notation in Python.
-                wanted = array[eval(f"np.s_[{text.strip() or '...'}]", {"np": np})]
-            except Exception as error:
-                wanted = error
-            tally.case(explain_slice(array, text, wanted, found), f"slice {array.shape} [{text}]: NumPy {wanted!r}; here {found!r}")
+            *before, array, text = job
+            compare = lambda text: compare_slice(array, text, ask_slice((*before, array, text)))
+            tally.case(*compare_slice(array, text, found), text, compare, "a row of rows.py, with its condition in explain_slice, and the text to SLICES")
+
+
+def compare_slice(array, text, found):
+    try:
+        # An empty text is the whole array, which has no notation in Python.
+        wanted = array[eval(f"np.s_[{text.strip() or '...'}]", {"np": np})]
+    except Exception as error:
+        wanted = error
+    return explain_slice(array, text, wanted, found), f"slice {array.shape} [{text}]: NumPy {wanted!r}; here {found!r}"
 
 
 SLICES = ["None", "[0, 1]", "True", "0x1"]
@@ -102,13 +107,18 @@ def joins(program, rng, count, tally, folder):
         jobs.append((program, folder, number, verb, axis, arrays))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, found in zip(jobs, pool.map(ask_join, jobs)):
-            _, _, _, verb, axis, arrays = job
-            try:
-                wanted = (np.concatenate if verb == "cat" else np.stack)(arrays, axis)
-            except Exception as error:
-                wanted = error
-            shapes = [(array.dtype.str, array.shape) for array in arrays]
-            tally.case(explain_join(arrays, wanted, found), f"{verb} {shapes} along {axis}: NumPy {shown(wanted)}; here {shown(found)}")
+            *before, verb, axis, arrays = job
+            compare = lambda arrays: compare_join(verb, axis, arrays, ask_join((*before, verb, axis, arrays))) if arrays else (True, "")
+            tally.case(*compare_join(verb, axis, arrays, found), arrays, compare, "a row of rows.py, with its condition in explain_join, and the case to JOINS")
+
+
+def compare_join(verb, axis, arrays, found):
+    try:
+        wanted = (np.concatenate if verb == "cat" else np.stack)(arrays, axis)
+    except Exception as error:
+        wanted = error
+    shapes = [(array.dtype.str, array.shape) for array in arrays]
+    return explain_join(arrays, wanted, found), f"{verb} {shapes} along {axis}: NumPy {shown(wanted)}; here {shown(found)}"
 
 
 JOINS = [("cat", 0, [np.zeros(2), np.zeros(2, "f4")])]

@@ -55,10 +55,17 @@ def writes(program, rng, count, tally, folder):
         jobs.append((program, folder, number, random_array(rng), order, byte_order, suffix))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, found in zip(jobs, pool.map(ask_write, jobs)):
-            _, _, _, array, order, byte_order, suffix = job
-            wanted = array.dtype.newbyteorder({"little": "<", "big": ">", "": "="}[byte_order]) if byte_order else array.dtype
-            what = f"written {array.dtype} {array.shape} {order} {byte_order} {suffix}: {array.tobytes().hex():.200}; here {raw_text(found)}"
-            tally.case(explain_write(array, wanted, order, found), what)
+            *before, array, order, byte_order, suffix = job
+            # Of records, those fields are kept that are needed for it.
+            part = lambda names: array[list(names)] if names else array[:0]
+            compare = lambda names: compare_write(part(names), order, byte_order, suffix, ask_write((*before, part(names), order, byte_order, suffix)))
+            tally.case(*compare_write(array, order, byte_order, suffix, found), array.dtype.names, compare if array.dtype.names else None, "what explain_write allows")
+
+
+def compare_write(array, order, byte_order, suffix, found):
+    wanted = array.dtype.newbyteorder({"little": "<", "big": ">", "": "="}[byte_order]) if byte_order else array.dtype
+    what = f"written {array.dtype} {array.shape} {order} {byte_order} {suffix}: {array.tobytes().hex():.200}; here {raw_text(found)}"
+    return explain_write(array, wanted, order, found), what
 
 
 def ask_write(job):
