@@ -10,7 +10,7 @@ RIGHTS = {
     ("release.yml", "rehearsal"): {"contents: read", "actions: read"},
     ("release.yml", "draft"): {"contents: write"},
     **{("release.yml", job): {"contents: write", "id-token: write", "attestations: write"} for job in ["programs", "wheels"]},
-    ("weekly.yml", "long"): {"contents: read", "issues: write"}, # a failure becomes an issue
+    **{("weekly.yml", job): {"contents: read", "issues: write"} for job in ["long", "next-numpy"]}, # a failure becomes an issue
     ("release.yml", "publish"): {"contents: write", "id-token: write"},
 }
 ROOT = pathlib.Path(__file__).resolve().parent.parent

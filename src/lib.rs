@@ -175,8 +175,8 @@ pub mod narrow {
     //!
     //! NumPy writes such arrays as raw bytes (`float8_e5m2` as `<f1`, which it cannot read; it is read here), and so does this library: they are read by asking for the type, or with
     //! [`ReadOptions::raw_bytes_are`](crate::ReadOptions::raw_bytes_are) as numbers of any type. Each element has a byte of its own.
-    //! (`bfloat16` is `half::bf16`, with the feature `half-2`. The complex numbers `complex32` and `bcomplex32` are read as raw
-    //! bytes, `V4`.)
+    //! (`bfloat16` is `half::bf16`, with the feature `half-2`. The complex numbers `complex32` and `bcomplex32` are raw
+    //! bytes, `V4`, which `Complex<half::f16>` and `Complex<half::bf16>` read.)
     //!
     //! ```
     //! use ndarray::{Array1, arr1};

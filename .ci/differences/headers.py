@@ -17,7 +17,7 @@ PLAIN = ["?", "b1", "i1", "u1", "<i2", ">i2", "i4", "=u4", "|i8", "u8", "<f2", "
          "float", "int", "str", "bytes", "unicode", "object", "void", "datetime64[ns]", "timedelta64", "half", "single", "double",
          "longdouble", "intc", "intp", "B", "H", "q", "Q", "e", "d", "g", "F", "D", "p", "2i4", "(2,3)f8", "M8[0D]", "M8[s/2]", "M8[2s/4]",
          "i3", "f1", "S-1", "U", "S", "V", "i4,f8", "x4", "", "<", "i 4", "<f\t2", "<U\n +3", "M8[ 2s]", "m8[s/ +4]", "S\x0b2", "M 8", "I4", "M8[]", "M8[fortnight]", "m8[-1s]", "S99999999999",
-         "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "int4", "bfloat16", "float8_e4m3fn", "<W4", "c24", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
+         "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "int4", "bfloat16", "float8_e4m3fn", "complex32", "<W4", "c24", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
 
 
 def random_descr(rng, depth=0):
@@ -141,7 +141,7 @@ def explain_header(head, data, answer, fault, message, found):
         # These faults are found in the data: the header was accepted.
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer)
-        is_narrow = re.search(r"['\"][<>|=]?(f\s*\+?0*12?|c\s*\+?0*24|W\s*\+?0*4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
+        is_narrow = re.search(r"['\"][<>|=]?(f\s*\+?0*12?|c\s*\+?0*24|W\s*\+?0*4|int4|bfloat16|float8_e4m3fn|complex32)['\"]", head.decode("latin1"))
         is_alias = IS_2_5 and re.search(r"""["'][<>|=]?a\d+["']""", head.decode("latin1"))
         return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else "old-alias" if is_alias else None
     if isinstance(answer, str):

@@ -265,7 +265,7 @@ impl Scalar {
     }
 
     /// Returns raw bytes of a small size.
-    pub(super) fn raw(size: usize) -> Self {
+    pub(crate) fn raw(size: usize) -> Self {
         Self { kind: Kind::Void, size: size as u32, order: None }
     }
 

@@ -24,15 +24,23 @@ mod half {
     use half::f16;
     use num_complex::Complex;
 
-    use crate::dtype::{ByteOrder, Kind, Scalar};
-    use crate::elements::fixed::{ScalarElement, elements};
+    use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+    use crate::elements::bfloat16::complex_read_plan;
+    use crate::elements::{
+        ReadPlan,
+        fixed::{ScalarElement, elements},
+    };
 
-    /// Such numbers occur in RA files; NumPy has no dtype for them.
+    /// Such numbers occur in RA files; NumPy has no dtype for them, `ml_dtypes` has `complex32`.
     impl ScalarElement for Complex<f16> {
         const SWAP_UNIT: usize = 2;
 
         fn scalar(order: ByteOrder) -> Scalar {
             Scalar::new(Kind::Complex, 4, order).expect("there is a complex number of 4 bytes") // see Kind::allows
+        }
+
+        fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+            complex_read_plan(found)
         }
     }
 

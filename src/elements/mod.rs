@@ -73,7 +73,7 @@ pub(crate) use transform::ByteTransform;
 /// - `String`, `Vec<u8>`, [`Bytes`], [`Chars`] and [`Void`];
 /// - [`Datetime64`] and [`Timedelta64`];
 /// - with the feature `narrow`, the numbers of `ml_dtypes`;
-/// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
+/// - with the feature `half-2`, `half::f16`, `half::bf16` and complex numbers of both;
 /// - with the feature `object`, `Object`, and `Option<String>`, which is only read: texts of which some are missing, as
 ///   NumPy's `StringDType` has them;
 /// - structs that derive [`Record`](macro@crate::Record), and types that derive `Element`;

@@ -152,6 +152,7 @@ fn dtype_by_numpy_name(name: &str) -> Option<DType> {
         "bytes" | "bytes_" => (Kind::Bytes, 0),
         "str" | "str_" | "unicode" => (Kind::Text, 0),
         "void" => (Kind::Void, 0),
+        "complex32" | "bcomplex32" => (Kind::Void, 4), // of `ml_dtypes`: as it writes them
         "object" | "object_" => return Some(DType::Object),
         _ => return Narrow::from_name(name).map(DType::from),
     };

@@ -13,12 +13,14 @@ use serde_json::Value;
 
 /// Returns an array with these bytes as elements.
 pub(crate) fn array(descr: &str, bytes: &[u8]) -> DynArray {
-    let of = |len: usize| {
-        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
-        let head = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
-        DynArray::read_npy(&[&head[..], if len == 0 { &[] } else { bytes }].concat()[..]).unwrap()
-    };
-    of(bytes.len() / of(0).dtype().item_size())
+    let size = DynArray::read_npy(&npy(descr, 0, &[])[..]).unwrap().dtype().item_size();
+    DynArray::read_npy(&npy(descr, bytes.len() / size, bytes)[..]).unwrap()
+}
+
+/// A file of one axis, with a header that is not padded.
+pub(crate) fn npy(descr: &str, len: usize, bytes: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
+    [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), bytes].concat()
 }
 
 pub(crate) fn bytes(hex: &Value) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! The numbers of `ml_dtypes`, compared with that package.
 
+use half::{bf16, f16};
 use ndarray::{Array1, Ix1, arr1};
 use ndarray_io::dtype::{Kind, Narrow};
 use ndarray_io::element::Void;
@@ -7,9 +8,10 @@ use ndarray_io::narrow::*;
 use ndarray_io::{
     Casting, DType, DynArray, ReadNpyExt, ReadOptions, ReadableElement, WritableElement, WriteNpyExt,
 };
+use num_complex::Complex;
 use serde_json::Value;
 
-use crate::casts::{array, bytes};
+use crate::casts::{array, bytes, npy};
 
 fn narrow_json_lines() -> Vec<Value> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
@@ -211,6 +213,28 @@ fn narrow_dtypes_unreadable_by_numpy_are_read() {
     let found = array("<f1", &[0x3C, 0xBE]);
     assert_eq!(found.to_string(), "[ 1.0, -1.5]");
     assert_eq!(array("<W4", &[0; 8]).dtype().to_string(), "'|V4'");
+}
+
+/// ml_dtypes 0.6: `np.array([1 + 2j, 1/3 - 2.5j]).astype(ml_dtypes.complex32).view("u2")`, and of `bcomplex32`; in headers, NumPy reads
+/// the names where that package is imported.
+#[test]
+fn complex_numbers_of_ml_dtypes_are_read_as_their_types() {
+    let bytes = |halves: [u16; 4]| halves.map(u16::to_le_bytes).concat();
+    let (ieee, brain) = ([15360, 16384, 13653, 49408], [16256, 16384, 16043, 49184]);
+    let halves = arr1(&[Complex::new(1.0, 2.0), Complex::new(0.333_251_953_125, -2.5)]);
+    let brains = arr1(&[Complex::new(1.0, 2.0), Complex::new(0.333_984_375, -2.5)]);
+    for descr in ["<W4", "|V4", "complex32", "bcomplex32"] {
+        let file = npy(descr, 2, &bytes(ieee));
+        let read = Array1::<Complex<f16>>::read_npy(&file[..]).unwrap();
+        assert_eq!(read.mapv(|z| Complex::new(f64::from(z.re), f64::from(z.im))), halves, "{descr}");
+        let file = npy(descr, 2, &bytes(brain));
+        let read = Array1::<Complex<bf16>>::read_npy(&file[..]).unwrap();
+        assert_eq!(read.mapv(|z| Complex::new(f64::from(z.re), f64::from(z.im))), brains, "{descr}");
+        let mut written = Vec::new();
+        read.write_npy(&mut written).unwrap();
+        let written = DynArray::read_npy(&written[..]).unwrap();
+        assert_eq!((written.dtype().to_string(), written.bytes()), ("'|V4'".to_owned(), &bytes(brain)[..]));
+    }
 }
 
 /// Fields of records, and items of subarrays, are raw bytes as well.
