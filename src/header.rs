@@ -32,6 +32,8 @@ pub struct Header {
     shape: Shape,
     len: u64,
     payload: PayloadKind,
+    /// Whether the axes of elements that are arrays come first: the format lists axes from the fastest to the slowest.
+    innermost_first: bool,
 }
 
 /// How the elements are stored after the header.
@@ -74,7 +76,7 @@ impl Header {
             );
         };
         let payload = if dtype.has_object() { PayloadKind::Whole } else { PayloadKind::Items(bytes) };
-        Ok(Self { dtype, order, shape, len, payload })
+        Ok(Self { dtype, order, shape, len, payload, innermost_first: false })
     }
 
     /// Fails if items of 0 bytes are more than what is made of them may be: they need memory and time, and the file has no bytes for them.
@@ -92,7 +94,26 @@ impl Header {
 
     /// Returns the header with numbers of this type for all raw bytes of that size.
     pub(crate) fn with_raw_bytes_as(&self, narrow: Narrow) -> Result<Self> {
-        Self::new(self.dtype.with_raw_bytes_as(narrow), self.order, self.shape.clone())
+        self.with(self.dtype.with_raw_bytes_as(narrow), self.shape.clone())
+    }
+
+    /// Returns the header of another array of the same file.
+    pub(crate) fn with(&self, dtype: DType, shape: Shape) -> Result<Self> {
+        Ok(Self { innermost_first: self.innermost_first, ..Self::new(dtype, self.order, shape)? })
+    }
+
+    /// Returns the header of another array of the same file, of elements of the same dtype.
+    pub(crate) fn with_shape(&self, shape: Shape) -> Result<Self> {
+        self.with(self.dtype.clone(), shape)
+    }
+
+    /// Returns the header of a format that lists axes from the fastest to the slowest, or of any (false).
+    pub(crate) fn with_innermost_first(self, innermost_first: bool) -> Self {
+        Self { innermost_first: innermost_first && self.order == Order::Fortran, ..self }
+    }
+
+    pub(crate) fn is_innermost_first(&self) -> bool {
+        self.innermost_first
     }
 
     /// Returns the dtype of the elements as stored in the file.

@@ -79,7 +79,7 @@ impl<A: ViewElement, D: Dimension> MappedLayout<A, D> {
             dims[axis] = rows.len();
             first = rows.start * (header.count() / length.max(1));
             mapped_at += rows.start as u64 * (payload / length.max(1) as u64);
-            header = Header::new(header.dtype().clone(), header.order(), dims.into())?;
+            header = header.with_shape(dims.into())?;
         }
         Ok(Self {
             dim: dimension(header.shape_ref())?,

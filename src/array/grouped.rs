@@ -19,9 +19,8 @@ use crate::transfer::{self, Source};
 /// Fails if the array does not have these axes.
 pub(crate) fn group_inner_axes<'h, A: ReadableElement, D: Dimension>(
     header: &'h Header,
-    options: &ReadOptions,
 ) -> Result<GroupedHeader<'h>> {
-    header.group_inner_axes(&inner_axes_of::<A>(), D::NDIM, options.is_innermost_first())
+    header.group_inner_axes(&inner_axes_of::<A>(), D::NDIM)
 }
 
 /// A payload whose header has the inner axes of the elements moved into the dtype.
@@ -43,7 +42,7 @@ impl<'p, 's> GroupedPayload<'p, 's> {
     pub(crate) fn of<A: ReadableElement, D: Dimension>(payload: Payload<'p, 's>) -> Result<Self> {
         let grouped = match const { A::IS_READ_AS_BYTES } {
             true => GroupedHeader { header: Cow::Borrowed(payload.header), is_scattered: false }, // there are no inner axes
-            false => group_inner_axes::<A, D>(payload.header, payload.options)?,
+            false => group_inner_axes::<A, D>(payload.header)?,
         };
         Self::of_header(payload, grouped)
     }

@@ -61,11 +61,11 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     array: &mut ArrayRef<A, D>,
     payload: Payload<'_, '_>,
 ) -> Result<()> {
-    let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
+    let header = payload.header;
     let mut grouped = GroupedPayload::of::<A, D>(payload)?;
     fill_array(array, grouped.payload()).map_err(|error| {
         let error = grouped.name_element(error);
-        header.add_axis_indices(error, elements::inner_axes_of::<A>().len(), innermost_first)
+        header.add_axis_indices(error, elements::inner_axes_of::<A>().len())
     })
 }
 

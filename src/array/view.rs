@@ -152,7 +152,7 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension>(
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D>(bytes, expected, options)?;
     let items = cast::view(&place.bitwise, &bytes[place.payload.clone()], place.header.count());
-    let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
+    let items = items.map_err(|error| place.header.add_axis_indices(error, 0))?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
     Ok(ArrayView::from_shape(place.shape(), items).expect("a checked shape with exactly its number of items"))
 }
@@ -166,7 +166,7 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension>(
     let place = locate::<A, D>(bytes, expected, options)?;
     place.bitwise.check_no_padding(place.header.dtype())?;
     let items = cast::view_mut(&place.bitwise, &mut bytes[place.payload.clone()], place.header.count());
-    let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
+    let items = items.map_err(|error| place.header.add_axis_indices(error, 0))?;
     // As in `view`.
     Ok(ArrayViewMut::from_shape(place.shape(), items)
         .expect("a checked shape with exactly its number of items"))
@@ -214,7 +214,7 @@ pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Header, D, Bitwise<A>)> {
-    let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header, options)?;
+    let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header)?;
     if is_scattered {
         // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
         return Err(Fault::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());

@@ -113,7 +113,7 @@ impl<T: ReadArray> BlockSource<T> for NpyFile {
     }
 
     fn shape(&self) -> Shape {
-        self.header().outer_shape(T::inner_ndim(), self.get_options().is_innermost_first())
+        self.header().outer_shape(T::inner_ndim())
     }
 
     fn options(&self) -> ReadOptions {

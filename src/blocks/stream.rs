@@ -181,7 +181,7 @@ impl<R: Read> NpyReader<R> {
 impl<'r, R: Read> BlockReader<'r, R> {
     fn new(part_reader: PartReader<'r, R>, inner_ndim: usize) -> Self {
         let header = part_reader.header();
-        let shape = header.outer_shape(inner_ndim, part_reader.options().is_innermost_first());
+        let shape = header.outer_shape(inner_ndim);
         let origin = Arc::new(ArrayOrigin { shape, order: header.order(), path: None, member: None });
         Self { part_reader, inner_ndim, next_number: 0, origin }
     }
@@ -198,8 +198,7 @@ impl<'r, R: Read> BlockReader<'r, R> {
     /// Returns the header of a part, which must be what comes next.
     fn header_of_next(&self, ranges: &[Range<usize>]) -> Result<Header> {
         let header = self.part_reader.header();
-        let (part, runs) =
-            Axes::of(header, self.inner_ndim, self.part_reader.options())?.within(ranges).locate(header)?;
+        let (part, runs) = Axes::of(header, self.inner_ndim)?.within(ranges).locate(header)?;
         let mut runs = runs.iter();
         let is_next = match (runs.next(), runs.next()) {
             (None, _) => true,
@@ -388,16 +387,15 @@ impl<'r, R: Read, A: ReadableElement> Elements<'r, R, A> {
     fn header_of_next(&self, count: usize) -> Result<Header> {
         let header = self.part_reader.header();
         let mut dims = vec![count];
-        match self.part_reader.options().is_innermost_first() && header.order() == Order::Fortran {
+        match header.is_innermost_first() {
             true => dims.splice(0..0, self.inner.0.iter().rev().copied()).for_each(drop),
             false => dims.extend(&self.inner.0),
         }
         // With one axis of elements, both orders are the same, but for the parts of elements.
-        Header::new(
-            header.dtype().clone(),
-            if self.inner.0.is_empty() { Order::C } else { header.order() },
-            dims.into(),
-        )
+        match self.inner.0.is_empty() {
+            true => Header::new(header.dtype().clone(), Order::C, dims.into()),
+            false => header.with_shape(dims.into()),
+        }
     }
 
     /// Reads the elements that have come already, if none of them is at fault; otherwise the next one.
@@ -466,7 +464,7 @@ fn checked_item_size_and_count<A: ReadableElement>(
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {
     let (header, options) = (part_reader.header(), part_reader.options());
-    let grouped = header.group_inner_axes(&inner_axes_of::<A>(), ndim, options.is_innermost_first())?;
+    let grouped = header.group_inner_axes(&inner_axes_of::<A>(), ndim)?;
     if grouped.is_scattered {
         return Err(not_contiguous());
     }

@@ -156,7 +156,7 @@ impl Input for JoinedInputs<'_, '_> {
             .layout
             .locate((element as u64).saturating_mul(item).min(self.layout.byte_len().saturating_sub(1)));
         let header = &self.inputs.headers[number];
-        let error = header.add_axis_indices(error.at_element((place / item) as usize), 0, false);
+        let error = header.add_axis_indices(error.at_element((place / item) as usize), 0);
         self.inputs.sources[number].name_error(error)
     }
 }

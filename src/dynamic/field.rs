@@ -159,7 +159,7 @@ fn error_locator(array: &Header, column: Header, path: &FieldPath<'_>) -> impl F
             let index = column.shape_ref().index_of(item as u64, Order::C);
             array.shape_ref().linear_index(&index, array.order()) as usize
         };
-        array.add_axis_indices(error.map_element(in_array), 0, false).at_field(&path)
+        array.add_axis_indices(error.map_element(in_array), 0).at_field(&path)
     }
 }
 

@@ -182,7 +182,8 @@ impl DynArray {
 
     fn of_data(header: Header, data: AlignedBytes) -> Self {
         Self {
-            header,
+            // In memory, the axes of elements that are arrays are the last ones, whichever file they are from.
+            header: header.with_innermost_first(false),
             data,
             #[cfg(feature = "object")]
             objects: None,
@@ -379,7 +380,7 @@ impl DynArray {
 
     /// Says which element an error is about, and what can be done with an array that has been read.
     fn element_error(&self, error: Error) -> Error {
-        self.header.add_axis_indices(error, 0, false).with_help_of_read_array()
+        self.header.add_axis_indices(error, 0).with_help_of_read_array()
     }
 
     fn read_elements<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
@@ -402,7 +403,7 @@ impl DynArray {
         let mut source = transfer::Source::of(&mut bytes);
         let header = self.header_with_raw_bytes_option(options)?;
         Array::from_payload(Payload { source: &mut source, header: &header, options })
-            .map_err(|error| self.header.add_axis_indices(error, inner_axes_of::<A>().len(), false))
+            .map_err(|error| self.header.add_axis_indices(error, inner_axes_of::<A>().len()))
     }
 }
 
@@ -478,7 +479,7 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
 ) -> Result<ArrayView<'a, A, D>> {
     let (shape, bitwise) = view_shape_and_token::<A, D>(header)?;
     let items = cast::view(&bitwise, bytes, shape.size());
-    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
+    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len()))?;
     // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
     Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
 }
@@ -491,7 +492,7 @@ fn view_mut_of<'a, A: ViewMutElement, D: Dimension>(
     let (shape, bitwise) = view_shape_and_token::<A, D>(header)?;
     bitwise.check_no_padding(header.dtype())?;
     let items = cast::view_mut(&bitwise, bytes, shape.size());
-    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
+    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len()))?;
     // As in `view_of`.
     Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
 }

@@ -20,30 +20,24 @@ pub(crate) struct GroupedHeader<'h> {
 
 impl Header {
     /// Returns the shape of the array without the axes of its elements, of which there are `inner`.
-    pub(crate) fn outer_shape(&self, inner: usize, innermost_first: bool) -> Shape {
+    pub(crate) fn outer_shape(&self, inner: usize) -> Shape {
         let (dims, inner) = (self.shape(), inner.min(self.shape().len()));
-        if innermost_first { dims[inner..].into() } else { dims[..dims.len() - inner].into() }
+        if self.innermost_first { dims[inner..].into() } else { dims[..dims.len() - inner].into() }
     }
 
     /// Adds the index along each axis of the element that an error names by its number in the file.
-    pub(crate) fn add_axis_indices(&self, error: Error, inner: usize, innermost_first: bool) -> Error {
+    pub(crate) fn add_axis_indices(&self, error: Error, inner: usize) -> Error {
         match error.element() {
-            Some(_) => error.with_axis_indices(&self.outer_shape(inner, innermost_first), self.order),
+            Some(_) => error.with_axis_indices(&self.outer_shape(inner), self.order),
             None => error,
         }
     }
 
     /// Returns the header with the axes `inner` of an array element moved into the dtype.
     ///
-    /// `inner` is empty for most types. `innermost_first` is set for formats that list axes from the fastest
-    /// to the slowest (RA). The call fails if the array does not have `ndim` further axes, or if its
-    /// innermost axes are not `inner`.
-    pub(crate) fn group_inner_axes(
-        &self,
-        inner: &[usize],
-        ndim: Option<usize>,
-        innermost_first: bool,
-    ) -> Result<GroupedHeader<'_>> {
+    /// `inner` is empty for most types. The call fails if the array does not have `ndim` further axes, or if its innermost axes
+    /// are not `inner`.
+    pub(crate) fn group_inner_axes(&self, inner: &[usize], ndim: Option<usize>) -> Result<GroupedHeader<'_>> {
         let is_grouped = |subarray: &Subarray| {
             subarray.shape() == inner && ndim.is_none_or(|ndim| ndim == self.shape.ndim())
         };
@@ -59,8 +53,7 @@ impl Header {
             }
             .into());
         }
-        let innermost_first = innermost_first && self.order == Order::Fortran;
-        let (outer, wanted) = if innermost_first {
+        let (outer, wanted) = if self.innermost_first {
             let outer = &dims[inner.len()..];
             (outer, inner.iter().rev().chain(outer).copied().collect::<Vec<_>>())
         } else {
@@ -77,10 +70,10 @@ impl Header {
         };
         // With at most one axis longer than 1, both orders are the same.
         let is_scattered = self.order == Order::Fortran
-            && !innermost_first
+            && !self.innermost_first
             && self.len > 0
             && dims.iter().filter(|length| **length > 1).count() > 1;
-        let order = if is_scattered || !innermost_first { Order::C } else { Order::Fortran };
+        let order = if is_scattered || !self.innermost_first { Order::C } else { Order::Fortran };
         let header = Self::new(dtype.into(), order, outer.into())?;
         Ok(GroupedHeader { header: Cow::Owned(header), is_scattered })
     }

@@ -154,7 +154,7 @@ impl FormatHeader {
     pub(crate) fn dispatch_options<'o>(&self, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
         match self {
             Self::Npy(_) => Cow::Borrowed(options),
-            Self::Ra(found) => Cow::Owned(ra::dispatch_options(found, options)),
+            Self::Ra(found) => ra::dispatch_options(found, options),
         }
     }
 

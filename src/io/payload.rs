@@ -96,7 +96,7 @@ impl<'p, 's> PendingPayload<'p, 's> {
                 *state = State::AtPayload;
             }
         }
-        self.found.header().add_axis_indices(error, self.inner, self.options.is_innermost_first())
+        self.found.header().add_axis_indices(error, self.inner)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The RA format: how its flags affect the reading of elements.
 
+use std::borrow::Cow;
+
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use crate::error::{CopyReason, Error, Fault, FilePart, FileSection, Remedy, Result};
@@ -45,12 +47,15 @@ pub(super) fn stored_len(found: &RaHeader) -> Option<u64> {
     (found.packing() != Packing::Ambiguous).then_some(found.size)
 }
 
-pub(super) fn dispatch_options(found: &RaHeader, options: &ReadOptions) -> ReadOptions {
-    let options = options.clone().with_innermost_first();
-    if found.eltype != 0 {
-        return options;
+/// Returns the options with the byte order of what the file does not describe.
+pub(super) fn dispatch_options<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+    match found.eltype {
+        0 => {
+            let order = if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
+            Cow::Owned(options.clone().with_raw_records(order))
+        }
+        _ => Cow::Borrowed(options),
     }
-    options.with_raw_records(if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little })
 }
 
 pub(super) fn unpack<'u>(

@@ -119,7 +119,7 @@ impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {
     /// ```
     pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Array<A, I::OutDim>> {
         let header = &self.mapped.header;
-        let selection = Axes::of(header, 0, &ReadOptions::new())?.selection(&slice)?;
+        let selection = Axes::of(header, 0)?.selection(&slice)?;
         let (header, picked) = selection.locate(header)?;
         arranged(&selection, self.copy_runs(&header, &picked)?)
     }

@@ -47,8 +47,6 @@ pub struct ReadOptions {
     #[cfg_attr(feature = "serde-1", serde(skip))]
     raw_record_byte_order: Option<ByteOrder>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    innermost_first: bool,
-    #[cfg_attr(feature = "serde-1", serde(skip))]
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
@@ -471,15 +469,6 @@ impl ReadOptions {
     /// Returns the options without the callback, for a step whose progress the caller reports itself.
     pub(crate) fn without_progress(&self) -> Self {
         Self { progress: None, ..self.clone() }
-    }
-
-    /// Returns the options for a file that lists its axes from the fastest-varying to the slowest.
-    pub(crate) fn with_innermost_first(self) -> Self {
-        Self { innermost_first: true, ..self }
-    }
-
-    pub(crate) fn is_innermost_first(&self) -> bool {
-        self.innermost_first
     }
 
     pub(crate) fn raw_record_byte_order(&self) -> Option<ByteOrder> {

@@ -250,8 +250,7 @@ impl NpyFile {
         ranges: &[Range<usize>],
         options: &ReadOptions,
     ) -> Result<T> {
-        let locate =
-            || Axes::of(self.header(), T::inner_ndim(), options)?.within(ranges).locate(self.header());
+        let locate = || Axes::of(self.header(), T::inner_ndim())?.within(ranges).locate(self.header());
         let (header, selected) = locate().map_err(|error| self.at_path(error))?;
         self.with_selected(&header, &selected, (T::inner_ndim(), options), T::from_payload)
     }
@@ -268,7 +267,7 @@ impl NpyFile {
 
     /// Returns the axes of the array, if its elements have the type `A`.
     pub(crate) fn axes<A: ReadableElement>(&self) -> Result<Axes> {
-        Axes::of(self.header(), inner_axes_of::<A>().len(), &self.options)
+        Axes::of(self.header(), inner_axes_of::<A>().len())
     }
 
     /// Returns the axis of the file that corresponds to an axis of the array.
@@ -276,11 +275,11 @@ impl NpyFile {
     /// If the elements are arrays, their axes come first in RA files.
     fn file_axis<T: ReadArray>(&self, axis: usize) -> Result<usize> {
         let inner = T::inner_ndim();
-        let shape = self.header().outer_shape(inner, self.options.is_innermost_first());
+        let shape = self.header().outer_shape(inner);
         if axis >= shape.ndim() {
             return Err(Fault::NoSuchAxis { axis, shape }.into());
         }
-        Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
+        Ok(if self.header().is_innermost_first() { axis + inner } else { axis })
     }
 
     fn selection<A: ReadableElement>(&self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
@@ -309,8 +308,7 @@ impl NpyFile {
         let (bytes, runs) = extent.as_ref().map_or((payload, selected), BufferedExtent::get);
         let mut source = Source::runs(bytes, runs);
         read(Payload { source: &mut source, header, options }).map_err(|error| {
-            let is_first = options.is_innermost_first();
-            self.at_path(self.header().name_selected_element(error, header, selected, (inner, is_first)))
+            self.at_path(self.header().name_selected_element(error, header, selected, inner))
         })
     }
 }

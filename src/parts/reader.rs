@@ -53,7 +53,7 @@ impl<R: Read + Seek> NpyReader<R> {
         let (reader, found, options) = self.reader_header_and_options()?;
         let found_header = found.header();
         let options = found.dispatch_options(options);
-        let selection = Axes::of(found_header, inner_axes_of::<A>().len(), &options)?.selection(&slice)?;
+        let selection = Axes::of(found_header, inner_axes_of::<A>().len())?.selection(&slice)?;
         let (header, selected) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
         let mut runs = RunsReader { reader, start, selected: &selected, at: 0 };
@@ -63,8 +63,7 @@ impl<R: Read + Seek> NpyReader<R> {
         // Seek back before the result is checked, so that other parts can be read after an error.
         reader.seek(SeekFrom::Start(start))?;
         let array = array.map_err(|error| {
-            let inner = (inner_axes_of::<A>().len(), options.is_innermost_first());
-            found_header.name_selected_element(error, &header, &selected, inner)
+            found_header.name_selected_element(error, &header, &selected, inner_axes_of::<A>().len())
         });
         arranged(&selection, array?)
     }

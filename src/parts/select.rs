@@ -8,7 +8,6 @@ use crate::bytes::Runs;
 use crate::error::{Error, Fault, Result, WantedShape};
 use crate::header::Header;
 use crate::limits;
-use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::os;
 
@@ -46,7 +45,7 @@ impl Axes {
     /// Splits the axes of a file for elements that have `inner` axes.
     ///
     /// Returns an error if the file has fewer axes than the elements.
-    pub(crate) fn of(header: &Header, inner: usize, options: &ReadOptions) -> Result<Self> {
+    pub(crate) fn of(header: &Header, inner: usize) -> Result<Self> {
         let dims = header.shape();
         let Some(ndim) = dims.len().checked_sub(inner) else {
             return Err(Fault::ShapeMismatch {
@@ -55,7 +54,7 @@ impl Axes {
             }
             .into());
         };
-        let come_first = options.is_innermost_first();
+        let come_first = header.is_innermost_first();
         let (shape, lengths) =
             if come_first { (&dims[inner..], &dims[..inner]) } else { (&dims[..ndim], &dims[ndim..]) };
         Ok(Self { shape: shape.into(), inner: InnerAxes { lengths: lengths.to_vec(), come_first } })
@@ -124,7 +123,7 @@ impl Selection {
             axes.reverse();
         }
         let selected = Runs::new(start, axes, header.dtype().item_size());
-        Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, selected))
+        Ok((header.with_shape(counts.into())?, selected))
     }
 
     /// Returns the byte offset of the first selected element, and the count and byte stride of each axis.
@@ -170,7 +169,7 @@ impl Selection {
         }
         let wanted =
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
-        let wanted = Header::new(header.dtype().clone(), header.order(), wanted.collect::<Vec<_>>().into())?;
+        let wanted = header.with_shape(wanted.collect::<Vec<_>>().into())?;
         if wanted.len() == 0 {
             return Ok((wanted, Runs::new(0, vec![(0, 0)], 0))); // an array without elements may have other axes of any length
         }
@@ -376,14 +375,13 @@ fn axis_range(element: SliceInfoElem, axis: usize, length: usize) -> Result<Axis
 impl Header {
     /// Replaces the element that an error names, which is that of a selection, by that of the array.
     ///
-    /// `part` is the header of the selection. `inner` is the number of axes of each element, and whether they
-    /// come first.
+    /// `part` is the header of the selection. `inner` is the number of axes of each element.
     pub(super) fn name_selected_element(
         &self,
         error: Error,
         part: &Header,
         selected: &Runs,
-        (inner, is_first): (usize, bool),
+        inner: usize,
     ) -> Error {
         // An error with a path comes from the source, such as a damaged container.
         if error.path().is_some() {
@@ -391,14 +389,14 @@ impl Header {
         }
         let item = part.dtype().item_size().max(1) as u64;
         // The parts of an element follow one another, unless its axes vary slowest.
-        let is_contiguous = is_first == (self.order() == Order::Fortran);
-        let outer = part.outer_shape(inner, is_first).len().unwrap_or(1);
+        let is_contiguous = self.is_innermost_first() == (self.order() == Order::Fortran);
+        let outer = part.outer_shape(inner).len().unwrap_or(1);
         let parts = if is_contiguous { part.len() / outer.max(1) } else { 1 };
         let bytes = item.saturating_mul(parts.max(1));
         let in_file = |element: usize| match (element as u64).saturating_mul(bytes) {
             at if at < selected.byte_len() => (selected.offset_at(at).0 / bytes) as usize,
             _ => element, // elements without bytes
         };
-        self.add_axis_indices(error.map_element(in_file), inner, is_first)
+        self.add_axis_indices(error.map_element(in_file), inner)
     }
 }

@@ -170,7 +170,7 @@ impl NpyFileMut {
         slice: &impl SliceArg<IxDyn>,
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
-        let header = &*io::group_inner_axes_for::<A>(self.header(), None, self.options.is_innermost_first())?;
+        let header = &*io::group_inner_axes_for::<A>(self.header(), None)?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape_ref(), slice)?;
         let view = selection.view_with_file_axes(array.view().into_dyn(), true)?;

@@ -122,7 +122,7 @@ impl RaHeader {
     /// Returns the header with composites of one byte as bools.
     pub(crate) fn with_bools(mut self) -> Result<Self> {
         if (self.eltype, self.elbyte) == (0, 1) {
-            self.header = Header::new(bool_dtype(), self.header.order(), self.header.shape_ref().clone())?;
+            self.header = self.header.with(bool_dtype(), self.header.shape_ref().clone())?;
         }
         Ok(self)
     }
@@ -138,7 +138,8 @@ impl RaHeader {
             dims.reverse();
         }
         Ok(Self {
-            header: Header::new(header.dtype().clone(), Order::Fortran, dims.into())?,
+            header: Header::new(header.dtype().clone(), Order::Fortran, dims.into())?
+                .with_innermost_first(true),
             flags: if is_big_endian { BIG_ENDIAN_FLAG } else { 0 },
             eltype,
             elbyte: header.dtype().item_size() as u64,
@@ -241,7 +242,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<RaHeader>> {
     let dtype = if is_bits { bool_dtype() } else { kind::dtype(eltype, elbyte, order)? };
     // With fewer than two axes the orders are the same.
     let axes = if dims.len() < 2 { Order::C } else { Order::Fortran };
-    let header = Header::new(dtype, axes, Shape::from(dims))?;
+    let header = Header::new(dtype, axes, Shape::from(dims))?.with_innermost_first(true);
     let found = RaHeader { header, flags, eltype, elbyte, size };
     // The header states the size directly and through the shape. Both must agree, except for compressed data.
     let expected = match found.packing() {

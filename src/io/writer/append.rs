@@ -26,7 +26,7 @@ use crate::transfer::{self, Source};
 pub(crate) type WritableHeader = fn(&Header, &WriteOptions) -> Result<Header>;
 
 fn writable_header<A: WritableElement>(header: &Header, options: &WriteOptions) -> Result<Header> {
-    let header = group_inner_axes_for::<A>(header, None, false)?;
+    let header = group_inner_axes_for::<A>(header, None)?;
     options_for::<A>(header.dtype(), options)?;
     Ok(header.into_owned())
 }

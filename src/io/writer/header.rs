@@ -93,14 +93,13 @@ pub(super) fn rewrite_header<W: Write + Seek>(
 pub(crate) fn group_inner_axes_for<A: WritableElement>(
     header: &Header,
     ndim: Option<usize>,
-    innermost_first: bool,
 ) -> Result<Cow<'_, Header>> {
     let own = if A::FILE_LAYOUT.is_array() { Some(DType::of::<A>()?) } else { None };
     let inner = match &own {
         Some(DType::Subarray(own)) => own.shape(),
         _ => &[],
     };
-    let GroupedHeader { header, is_scattered } = header.group_inner_axes(inner, ndim, innermost_first)?;
+    let GroupedHeader { header, is_scattered } = header.group_inner_axes(inner, ndim)?;
     if is_scattered {
         let reason = "elements that are arrays are not contiguous in a file in Fortran order".into();
         return Err(Fault::BadOption { reason }.into());

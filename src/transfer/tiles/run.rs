@@ -130,7 +130,7 @@ impl TileMove<'_> {
         let Some(number) = error.element() else { return error };
         let place = self.plan.source_offset(tile, order, number);
         let place = (place / self.plan.source().item_size.max(1) as u64) as usize;
-        self.header.add_axis_indices(error.at_element(place), 0, false)
+        self.header.add_axis_indices(error.at_element(place), 0)
     }
 
     /// Writes a tile to its location in the file.
