@@ -85,40 +85,36 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))] // on docs.rs, each item shows the feature that it needs
 
+mod access;
 mod array;
-pub mod blocks;
 pub mod bytes;
 mod codec;
+mod containers;
 pub mod convert;
-#[cfg(feature = "dask")]
-pub mod dask;
-pub mod dtype;
 mod dynamic;
 mod elements;
-pub mod error;
-pub mod header;
-mod io;
-mod limits;
-#[cfg(feature = "mmap")]
-mod mmap;
-mod npy_format;
-#[cfg(feature = "npz")]
-pub mod npz;
-pub mod options;
-mod parts;
-mod path;
-#[cfg(feature = "object")]
-mod pickle;
-mod progress;
-mod ra_format;
+mod engine;
+mod formats;
+mod model;
 #[cfg(all(feature = "object", feature = "npz"))]
 pub mod scan;
-#[cfg(feature = "serde-1")]
-mod serde;
-mod shape;
-mod transfer;
+
+pub use access::blocks;
+#[cfg(feature = "mmap")]
+use access::mmap;
+use access::{parts, path};
+#[cfg(feature = "dask")]
+pub use containers::dask;
 #[cfg(feature = "npz")]
-mod zip;
+pub use containers::npz;
+use engine::{io, transfer};
+#[cfg(feature = "object")]
+use formats::pickle;
+#[cfg(feature = "npz")]
+use formats::zip;
+use formats::{npy_format, ra_format};
+pub use model::{dtype, error, header, options};
+use model::{limits, progress, shape};
 
 pub use array::{FlatArray, FlatView, ReadNpyExt, ViewMutNpyExt, ViewNpyExt, WriteArray, WriteNpyExt};
 #[doc(hidden)]

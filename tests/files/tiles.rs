@@ -1,6 +1,6 @@
 //! Conversions with the block engine, compared with ndarray's results in memory: any shape, any order, any
 //! budget. With `NDARRAY_IO_PLANS=1` there are 2000 rounds; they last passed on 2026-11-21 (51 s, release),
-//! as did the million plans of `src/transfer/tiles/plan.rs` (3 s).
+//! as did the million plans of `src/engine/transfer/tiles/plan.rs` (3 s).
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};

@@ -481,7 +481,7 @@ fn scalar_dtypes_of_all_kinds_survive_their_texts() {
             kinds.extend([Kind::Datetime(step), Kind::Timedelta(step)]);
         }
     }
-    let source = include_str!("../../src/dtype/scalar.rs");
+    let source = include_str!("../../src/model/dtype/scalar.rs");
     let (_, variants) = source.split_once("pub enum Kind {\n").unwrap();
     let (variants, _) = variants.split_once("\n}").unwrap();
     let variants =

@@ -28,18 +28,27 @@ const LAYERS: &[&[&str]] = &[
     &["lib"],
 ];
 
+/// Folders of modules of several layers; imports name the modules alone.
+const ROOMS: &[&str] = &["access", "containers", "engine", "formats", "model"];
+
+/// Returns the module that a file is in; `None` if it only lists those of a room.
+fn module(inner: &Path) -> Option<&str> {
+    let mut names = inner.iter().map(|name| name.to_str().unwrap().trim_end_matches(".rs"));
+    names.find(|name| !ROOMS.contains(name)).filter(|name| *name != "mod")
+}
+
 /// The files below the layer `array` that name `ndarray`: those that move elements of any strides, and public signatures. All others
 /// speak of shapes and slices.
 const FILES_USING_NDARRAY: &[&str] = &[
     "elements/cast/strided_bytes.rs",
     "elements/cast/view.rs",
-    "io/order.rs",
-    "io/writer/mod.rs",
-    "io/zeroed.rs",
-    "transfer/item_blocks.rs",
-    "transfer/read.rs",
-    "transfer/read_strided.rs",
-    "transfer/write.rs",
+    "engine/io/order.rs",
+    "engine/io/writer/mod.rs",
+    "engine/io/zeroed.rs",
+    "engine/transfer/item_blocks.rs",
+    "engine/transfer/read.rs",
+    "engine/transfer/read_strided.rs",
+    "engine/transfer/write.rs",
 ];
 
 #[test]
@@ -48,8 +57,7 @@ fn ndarray_below_array_layer_is_only_in_listed_files() {
     let mut found = Vec::new();
     for path in files(&source) {
         let inner = path.strip_prefix(&source).unwrap();
-        let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        if module == "guide" || layer(module) >= layer("array") {
+        if module(inner).is_none_or(|module| module == "guide" || layer(module) >= layer("array")) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -61,6 +69,14 @@ fn ndarray_below_array_layer_is_only_in_listed_files() {
     }
     found.sort();
     assert_eq!(found, FILES_USING_NDARRAY);
+}
+
+/// The number of folders in `src` only falls.
+#[test]
+fn source_has_at_most_twelve_rooms() {
+    let source = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    let rooms = source.filter(|entry| entry.as_ref().unwrap().path().is_dir()).count();
+    assert!((2..=12).contains(&rooms), "{rooms} rooms: which of them could be part of another?");
 }
 
 fn layer(module: &str) -> usize {
@@ -83,11 +99,11 @@ fn texts(folders: &[&str]) -> String {
     paths.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
 }
 
-/// Returns what a line names from the root of the crate on: after `crate::`, or after as many `super::` as lead there.
-fn root_import(line: &str, depth: usize) -> Option<&str> {
-    let supers = "super::".repeat(depth);
+/// Returns what a line names from the root of the crate or from a room on: after `crate::`, or after as many `super::` as lead there.
+fn root_import(line: &str, depth: usize, in_room: bool) -> Option<&str> {
+    let supers = ["super::".repeat(depth), "super::".repeat(depth - usize::from(in_room && depth > 1))];
     let is_part_of_name = |char: char| char.is_alphanumeric() || char == '_' || char == ':';
-    ["crate::", &supers].iter().find_map(|prefix| {
+    ["crate::", &supers[0], &supers[1]].iter().find_map(|prefix| {
         let (before, import) = line.split_once(prefix)?;
         let is_code = !before.trim_start().starts_with("//") && !before.ends_with(is_part_of_name);
         (is_code && !import.starts_with("super::")).then_some(import)
@@ -103,13 +119,14 @@ fn imports_are_from_lower_layers() {
         files(&source).iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
     {
         let inner = path.strip_prefix(&source).unwrap();
-        let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        // `transfer/read.rs` is two modules below the root, `transfer/mod.rs` one.
+        let Some(module) = module(inner) else { continue };
+        let in_room = inner.iter().next().is_some_and(|first| ROOMS.iter().any(|room| first == *room));
+        // `array/read.rs` is two modules below the root, `array/mod.rs` one.
         let depth = inner.iter().count() - usize::from(inner.ends_with("mod.rs"));
         let text = fs::read_to_string(path).unwrap();
         let code = text.split("#[cfg(test)]\nmod").next().unwrap(); // where `super` is the file itself
         for line in code.lines() {
-            let Some(import) = root_import(line, depth) else { continue };
+            let Some(import) = root_import(line, depth, in_room) else { continue };
             let target: String =
                 import.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
             let is_macro = import[target.len()..].starts_with('!');
@@ -158,7 +175,7 @@ fn files_are_changed_only_in_io_change() {
         "options.clone().create_new(",
     ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let own = source.join("io/change");
+    let own = source.join("engine/io/change");
     // The program and the stores as well: they change files through the library.
     let mut all = files(&source);
     for member in
@@ -190,32 +207,36 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("codec/zstd_proof.rs", "State::default(); size]", "at most 512"),
     ("codec/zstd_proof.rs", "counts.len() + usize::from(zeros)", "three for each two bits of a block"),
     ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),
-    ("npz/update.rs", "wanted as usize", "at most MAX_READ_AHEAD, or MAX_SMALL_MEMBER for one member"),
+    (
+        "containers/npz/update.rs",
+        "wanted as usize",
+        "at most MAX_READ_AHEAD, or MAX_SMALL_MEMBER for one member",
+    ),
     ("elements/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
     ("elements/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
-    ("pickle/text.rs", "inner.len()", "a text, which is in memory"),
-    ("pickle/text.rs", "text.len()", "a text, which is in memory"),
-    ("shape.rs", "self.ndim()", "axes"),
-    ("dask/info.rs", "chunks.len()", "axes, checked above"),
-    ("dask/writer.rs", "others.len() + 1", "axes"),
+    ("formats/pickle/text.rs", "inner.len()", "a text, which is in memory"),
+    ("formats/pickle/text.rs", "text.len()", "a text, which is in memory"),
+    ("model/shape.rs", "self.ndim()", "axes"),
+    ("containers/dask/info.rs", "chunks.len()", "axes, checked above"),
+    ("containers/dask/writer.rs", "others.len() + 1", "axes"),
     ("dynamic/foreign.rs", "strides.len()", "axes"),
     ("dynamic/foreign.rs", "self.shape().len()", "axes"),
-    ("io/part_reader.rs", "left.min(Self::SIZE)", "constants"),
-    ("npz/pieces.rs", "min(transfer::BLOCK_LEN)", "constants"),
-    ("parts/select.rs", "shape.ndim()", "axes"),
-    ("parts/select.rs", "counts.len()", "axes"),
-    ("npy_format/write.rs", "end + SPARE_CAPACITY", "a header to be written"),
-    ("npy_format/write.rs", "end - 1", "a header to be written"),
-    ("npy_format/direct.rs", "text.len()", "a header, which is in memory"),
-    ("npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
-    ("io/read.rs", "length as usize", "at most MAX_SMALL_FILE_LEN bytes"),
-    ("io/read.rs", "need.min(have + MAX_READ_LEN)", "what was read, and a constant"),
-    ("io/zeroed.rs", "bytes.min(BLOCK_LEN as u64)", "constants"),
-    ("io/writer/append.rs", "unwrap_or(FIRST_READ_LEN).min(FIRST_READ_LEN)", "constants"),
-    ("io/writer/append.rs", "head.resize(used, 0)", "a header that has been read"),
-    ("io/writer/mod.rs", "clamp(1, BLOCK_ITEMS)", "constants"),
-    ("io/change/system/windows.rs", "(length as usize).div_ceil(8)", "what the system asks for"),
-    ("zip/write.rs", "record.0.len() + fill - 4", "a record to be written"),
+    ("engine/io/part_reader.rs", "left.min(Self::SIZE)", "constants"),
+    ("containers/npz/pieces.rs", "min(transfer::BLOCK_LEN)", "constants"),
+    ("access/parts/select.rs", "shape.ndim()", "axes"),
+    ("access/parts/select.rs", "counts.len()", "axes"),
+    ("formats/npy_format/write.rs", "end + SPARE_CAPACITY", "a header to be written"),
+    ("formats/npy_format/write.rs", "end - 1", "a header to be written"),
+    ("formats/npy_format/direct.rs", "text.len()", "a header, which is in memory"),
+    ("formats/npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
+    ("engine/io/read.rs", "length as usize", "at most MAX_SMALL_FILE_LEN bytes"),
+    ("engine/io/read.rs", "need.min(have + MAX_READ_LEN)", "what was read, and a constant"),
+    ("engine/io/zeroed.rs", "bytes.min(BLOCK_LEN as u64)", "constants"),
+    ("engine/io/writer/append.rs", "unwrap_or(FIRST_READ_LEN).min(FIRST_READ_LEN)", "constants"),
+    ("engine/io/writer/append.rs", "head.resize(used, 0)", "a header that has been read"),
+    ("engine/io/writer/mod.rs", "clamp(1, BLOCK_ITEMS)", "constants"),
+    ("engine/io/change/system/windows.rs", "(length as usize).div_ceil(8)", "what the system asks for"),
+    ("formats/zip/write.rs", "record.0.len() + fill - 4", "a record to be written"),
     ("dynamic/object/dtypes.rs", "fields.len()", "spent from the budget before"),
     ("dynamic/object/dtypes.rs", "names.len()", "spent from the budget before"),
     ("dynamic/object/finish.rs", "graph.nodes.len()", "objects that have been read"),
@@ -231,26 +252,26 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("dynamic/object/keys.rs", "with_capacity(count)", "keys that have been read"),
     ("bytes/coalesce.rs", "resize(span, 0)", "parts that are close together: at most the span of the hints"),
     ("bytes/scattered.rs", "(range.end - range.start) as usize", "at most the span of the hints"),
-    ("limits.rs", "items.resize(len", "reserved before"),
-    ("transfer/unpack.rs", "left.min(PIECE_LEN)", "constants"),
-    ("transfer/source.rs", "max_len(bytes)", "at most BLOCK_LEN"),
-    ("transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
-    ("parts/slice_text.rs", "shape.len()", "an element for each axis of an array that there is"),
-    ("transfer/write.rs", "length", "a block of an array in memory"),
-    ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),
-    ("transfer/tiles/plan.rs", "axes.len()", "axes"),
-    ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most MAX_SPAN"),
+    ("model/limits.rs", "items.resize(len", "reserved before"),
+    ("engine/transfer/unpack.rs", "left.min(PIECE_LEN)", "constants"),
+    ("engine/transfer/source.rs", "max_len(bytes)", "at most BLOCK_LEN"),
+    ("engine/transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
+    ("access/parts/slice_text.rs", "shape.len()", "an element for each axis of an array that there is"),
+    ("engine/transfer/write.rs", "length", "a block of an array in memory"),
+    ("engine/transfer/tiles/plan.rs", "self.axes.len()", "axes"),
+    ("engine/transfer/tiles/plan.rs", "axes.len()", "axes"),
+    ("engine/transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most MAX_SPAN"),
     ("bytes/kernels.rs", "axes.len()", "axes"),
     ("bytes/kernels.rs", "lens.len()", "axes"),
     ("dynamic/object/machine/known_calls.rs", "bytes.len()", "bytes that exist"),
-    ("npz/content.rs", "left.min(BLOCK_LEN)", "constants"),
-    ("npz/member.rs", "transfer::BLOCK_LEN", "constants"),
+    ("containers/npz/content.rs", "left.min(BLOCK_LEN)", "constants"),
+    ("containers/npz/member.rs", "transfer::BLOCK_LEN", "constants"),
     ("elements/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
-    ("parts/select.rs", "axes.len()", "axes"),
+    ("access/parts/select.rs", "axes.len()", "axes"),
     ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
     ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
-    ("blocks/display.rs", "dims.len()", "axes"),
-    ("blocks/display.rs", "('\\n', within)", "axes"),
+    ("access/blocks/display.rs", "dims.len()", "axes"),
+    ("access/blocks/display.rs", "('\\n', within)", "axes"),
 ];
 
 /// Memory of which a file declares the size is allocated by the functions of `limits` (or those that return an error

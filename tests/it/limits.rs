@@ -92,13 +92,15 @@ const ROUTES: &[Route] = &[
         options.view_mut_ra::<ArrayViewMut1<f64>>(&mut Aligned::new(&files.bytes("a.ra"))).map(drop)
     }),
     ("ReadOptions::open_stack", OBJECTS, |_, options| all_of_parts(options.open_stack(PARTS)?)),
-    ("dask/mod.rs: from_folder", OBJECTS, |_, options| {
+    ("containers/dask/mod.rs: from_folder", OBJECTS, |_, options| {
         all_of_parts(NpyStack::from_folder(LocalFolder(PARTS.into()), options)?)
     }),
-    ("dask/mod.rs: from_folder_along", OBJECTS, |_, options| {
+    ("containers/dask/mod.rs: from_folder_along", OBJECTS, |_, options| {
         all_of_parts(NpyStack::from_folder_along(LocalFolder(PARTS.into()), 0, options)?)
     }),
-    ("dask/mod.rs: open_along", OBJECTS, |_, options| all_of_parts(NpyStack::open_along(PARTS, 0, options)?)),
+    ("containers/dask/mod.rs: open_along", OBJECTS, |_, options| {
+        all_of_parts(NpyStack::open_along(PARTS, 0, options)?)
+    }),
     ("dynamic/object/joblib.rs: read_joblib", PICKLES, |files, options| {
         Pickle::read_joblib(&files.bytes("p.pkl")[..], options).map(drop)
     }),
@@ -145,10 +147,10 @@ const ROUTES: &[Route] = &[
     ("ReadOptions::open_npz_source", NUMBERS, |files, options| {
         all_of_archive(options.open_npz_source(InMemory(files.bytes("a.npz")))?)
     }),
-    ("npz/file.rs: salvage", NUMBERS, |files, options| {
+    ("containers/npz/file.rs: salvage", NUMBERS, |files, options| {
         all_of_archive(NpzFile::salvage(InMemory(files.bytes("a.npz")), options)?)
     }),
-    ("npz/file.rs: with_options", NUMBERS, |files, options| {
+    ("containers/npz/file.rs: with_options", NUMBERS, |files, options| {
         all_of_archive(NpzFile::open(files.path("a.npz"))?.with_options(options))
     }),
     ("ReadOptions::read_npz", NUMBERS, |files, options| options.read_npz(files.path("a.npz")).map(drop)),
@@ -175,7 +177,7 @@ const ROUTES: &[Route] = &[
         let file = options.open_source(InMemory(files.bytes("a.npy")))?;
         file.take::<Array1<f64>>(0, &Vec::from_iter(0..1000)).map(drop)
     }),
-    ("parts/file.rs: with_options", DATA, |files, options| {
+    ("access/parts/file.rs: with_options", DATA, |files, options| {
         NpyFile::open(files.path("a.npy"))?.with_options(options).read::<DynArray>().map(drop)
     }),
     ("ReadOptions::open_elements", DATA, |files, options| {
@@ -238,14 +240,14 @@ fn functions_with_options_refuse_what_exceeds_their_limits() {
 /// A new limit, or a new function with options, needs its row.
 #[test]
 fn table_has_all_limits_and_all_functions_with_options() {
-    let (setters, _) = setters_and_verbs("Limits", "limits.rs");
+    let (setters, _) = setters_and_verbs("Limits", "model/limits.rs");
     // The last one needs an archive whose lengths are gigabytes: `tests/files/methods.rs`.
     let listed = ["expansion", "header", "object_height", "objects", "payload"];
     assert_eq!(setters, listed.map(str::to_owned).into());
 
     let known: BTreeSet<&str> =
         ROUTES.iter().map(|(route, ..)| *route).chain(WITHOUT_A_FILE.to_vec()).collect();
-    let (_, verbs) = setters_and_verbs("ReadOptions", "options/read.rs");
+    let (_, verbs) = setters_and_verbs("ReadOptions", "model/options/read.rs");
     let mut found: BTreeSet<String> = verbs.iter().map(|verb| format!("ReadOptions::{verb}")).collect();
     for (file, text) in sources() {
         for function in text.split("pub fn ").skip(1) {

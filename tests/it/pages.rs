@@ -49,7 +49,7 @@ fn features_are_listed_in_readme_and_crate_documentation() {
 
 #[test]
 fn limits_are_listed_in_the_safety_guide() {
-    let source = read("src/limits.rs");
+    let source = read("src/model/limits.rs");
     let names: Vec<String> = source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("pub fn ")?.split_once("(mut self"))
@@ -71,7 +71,7 @@ fn limits_are_listed_in_the_safety_guide() {
 /// Each kind is in the row of its group.
 #[test]
 fn kinds_of_errors_are_listed_with_their_groups() {
-    let (source, page) = (read("src/error/fault.rs"), read("docs/errors.md"));
+    let (source, page) = (read("src/model/error/fault.rs"), read("docs/errors.md"));
     let classes = section(&source, "pub(super) fn class(self) -> Class {", "\n    }\n");
     let mut count = 0;
     let mut kinds = Vec::new();
@@ -98,7 +98,7 @@ fn kinds_of_errors_are_listed_with_their_groups() {
 
 #[test]
 fn narrow_types_are_listed_in_the_element_guide() {
-    let source = read("src/dtype/narrow.rs");
+    let source = read("src/model/dtype/narrow.rs");
     let names: Vec<String> = section(&source, "pub fn name(self)", "\n    }\n")
         .split('"')
         .skip(1)
@@ -127,10 +127,10 @@ fn programs_consider_all_variants() {
         variants
     };
     let considered = [
-        ("src/dtype/scalar.rs", "Kind", "refs/src/meta.rs"),
-        ("src/dtype/scalar.rs", "Kind", "ndio/src/exact/values.rs"),
-        ("src/npz/member.rs", "Remark", "tests/files/index.rs"),
-        ("src/npz/member.rs", "Remark", "ndio/src/verify.rs"),
+        ("src/model/dtype/scalar.rs", "Kind", "refs/src/meta.rs"),
+        ("src/model/dtype/scalar.rs", "Kind", "ndio/src/exact/values.rs"),
+        ("src/containers/npz/member.rs", "Remark", "tests/files/index.rs"),
+        ("src/containers/npz/member.rs", "Remark", "ndio/src/verify.rs"),
     ];
     for (file, name, other) in considered {
         let text = read(other);
@@ -161,9 +161,10 @@ fn programs_consider_all_remedies() {
             .collect()
     };
     // Those of limits are beside the methods that raise them.
-    let limits = read("src/error/fault.rs");
+    let limits = read("src/model/error/fault.rs");
     let limits = limits.split("Some((\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
-    let ids = [ids("src/error/help.rs"), ids("src/error/file_kind.rs"), limits.collect()].concat();
+    let ids =
+        [ids("src/model/error/help.rs"), ids("src/model/error/file_kind.rs"), limits.collect()].concat();
     assert!(ids.len() > 60 && ids.iter().collect::<BTreeSet<_>>().len() == ids.len(), "{ids:?}");
     let program = read("ndio/src/failure.rs");
     let missing: Vec<_> = ids.iter().filter(|id| !program.contains(&format!("\"{id}\""))).collect();

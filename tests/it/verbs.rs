@@ -278,7 +278,7 @@ fn options_of_a_replaced_file_are_divided() {
 /// A new option, or a new verb, needs its row.
 #[test]
 fn tables_have_all_options_and_all_verbs() {
-    let (setters, mut found) = setters_and_verbs("WriteOptions", "options/write.rs");
+    let (setters, mut found) = setters_and_verbs("WriteOptions", "model/options/write.rs");
     let known: BTreeSet<_> = OPTIONS.iter().map(|(name, _)| name.split(',').next().unwrap()).collect();
     assert_eq!(setters.iter().map(String::as_str).collect::<BTreeSet<_>>(), known);
     // What the callback writes is its own, and has options of its own.

@@ -719,7 +719,7 @@ const NOT_READING_CONTENT: &[&str] = &[
 /// The content of a compressed member counts as a whole, on all routes; and all of them ask whether to go on.
 #[test]
 fn payload_limit_and_progress_apply_to_all_routes() {
-    let source = include_str!("../../../src/npz/file.rs");
+    let source = include_str!("../../../src/containers/npz/file.rs");
     let functions = source.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
     let names = functions.map(|rest| rest.split(['<', '(']).next().unwrap());
     let is_known =
