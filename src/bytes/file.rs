@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io;
 
-use super::{ReadAt, ReadHints, coalesce, fill};
+use super::{ReadAt, ReadHints, coalesce, fill_at};
 use crate::error::Result;
 
 /// A file as a source of bytes.
@@ -73,9 +73,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
             }
         }
         // Second pass: read the rest, which the system is already loading.
-        let read = |into: &mut [u8], at: u64| {
-            fill(into, |rest, done| Ok(read_at(file, rest, at.saturating_add(done as u64))?)).map(Some)
-        };
+        let read = |into: &mut [u8], at: u64| fill_at(&LocalFile(file), into, at).map(Some);
         for (first_part, group) in missing {
             if !coalesce::read_group(group, &mut scratch, &read)? {
                 return Ok(first_part); // the file has been truncated

@@ -7,24 +7,36 @@ use crate::error::{Error, Fault, Result};
 
 /// Calls a reader until the buffer is full or the reader ends, and returns how many bytes were read.
 ///
-/// `read` is called with the rest of the buffer and its offset in the buffer. Retries after interruptions and
-/// short reads, and rejects a count that exceeds the buffer.
-pub(crate) fn fill(
-    into: &mut [u8],
-    mut read: impl FnMut(&mut [u8], usize) -> Result<usize>,
-) -> Result<usize> {
+/// Retries after interruptions and short reads, and rejects a count that exceeds the buffer.
+pub(crate) fn fill(into: &mut [u8], reader: &mut dyn Read) -> Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
         let rest = &mut into[filled..];
-        match read(rest, filled) {
+        match reader.read(rest) {
             Ok(0) => break,
             Ok(count) if count > rest.len() => return Err(overlong_read(count, rest.len()).into()),
             Ok(count) => filled += count,
-            Err(error) if is_interrupted(&error) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(filled)
+}
+
+/// Reads a source from an offset on.
+struct ReaderAt<'a, T: ?Sized> {
+    source: &'a T,
+    /// `None` beyond all offsets.
+    at: Option<u64>,
+}
+
+impl<T: ReadAt + ?Sized> Read for ReaderAt<'_, T> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(at) = self.at else { return Ok(0) };
+        let count = self.source.read_at(into, at)?;
+        self.at = at.checked_add(count as u64);
+        Ok(count)
+    }
 }
 
 /// Fills a buffer from an offset of a source, and returns how many bytes were read.
@@ -44,10 +56,7 @@ pub(crate) fn fill(
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> Result<usize> {
-    fill(into, |rest, filled| match offset.checked_add(filled as u64) {
-        Some(at) => source.read_at(rest, at),
-        None => Ok(0),
-    })
+    fill(into, &mut ReaderAt { source, at: Some(offset) })
 }
 
 /// Repeats a call of the system as long as it is interrupted.

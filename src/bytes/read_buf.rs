@@ -204,7 +204,7 @@ impl<'a> ReadBuf<'a> {
     /// Reads up to `max_len` bytes from a reader, and returns how many were read: fewer only at the end.
     pub(crate) fn fill_from_reader(&mut self, reader: &mut dyn Read, max_len: usize) -> Result<usize> {
         let max_len = max_len.min(self.left());
-        let count = fill(self.initialize(max_len), |rest, _| Ok(reader.read(rest)?))?;
+        let count = fill(self.initialize(max_len), reader)?;
         self.advance(count);
         Ok(count)
     }

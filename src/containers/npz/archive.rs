@@ -101,7 +101,7 @@ impl<'a> ArchiveBytes<'a> {
             Backing::Region(region) => region.fill_at(into, at.saturating_sub(self.start)),
             Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(at))?;
-                crate::bytes::fill(into, |rest, _| Ok(stream.read(rest)?))
+                crate::bytes::fill(into, stream)
             }
         }
     }

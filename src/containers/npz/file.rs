@@ -198,7 +198,11 @@ impl NpzFile {
     /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     pub fn read<T: ReadArray>(&self, member: impl MemberKey) -> Result<T> {
-        self.read_with(member, &self.options)
+        let read = match self.archive.get(member) {
+            Ok(member) => member::read(member::whole_archive(&self.source), member, &self.options),
+            Err(error) => Err(error),
+        };
+        read.map_err(|error| self.at_path(error))
     }
 
     /// Returns the index of a member in the central directory. The suffix `.npy` may be omitted.
@@ -220,14 +224,6 @@ impl NpzFile {
     /// ```
     pub fn index_of(&self, name: &str) -> Result<usize> {
         self.archive.find_if(name, |_| true).map_err(|error| self.at_path(error))
-    }
-
-    fn read_with<T: ReadArray>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
-        let read = match self.archive.get(member) {
-            Ok(member) => member::read(member::whole_archive(&self.source), member, options),
-            Err(error) => Err(error),
-        };
-        read.map_err(|error| self.at_path(error))
     }
 
     /// Reads the elements of an array into memory of the caller: see [`NpyReader::read_into_bytes`].
@@ -588,9 +584,12 @@ impl NpzFile {
         let threads = threads.min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let mut all = Vec::new();
-        let read = |index: usize| (index, self.read_with::<T>(index, &options));
+        let archive = || member::whole_archive(&self.source);
+        let read = |index: usize| {
+            (index, self.archive.get(index).and_then(|member| member::read::<T>(archive(), member, &options)))
+        };
         transfer::map_in_order(arrays.into_iter(), threads, read, |(index, array)| {
-            all.push((index, array?));
+            all.push((index, array.map_err(|error| self.at_path(error))?));
             Ok::<(), Error>(())
         })?;
         Ok(all)

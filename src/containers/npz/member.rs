@@ -32,7 +32,7 @@ pub(super) fn read<T: ReadArray>(
     // If the content has to be read again, what the callback has been told remains true.
     let progress_options = options.with_monotonic_progress();
     let read = |source: &mut Source<'_>| {
-        io::read_whole_source(source, &progress_options, T::inner_ndim(), T::from_payload)
+        io::begin_whole_source(source, &progress_options, T::inner_ndim())?.read(T::from_payload)
     };
     MemberContent::read(archive_bytes, member, options, read)
 }
@@ -47,7 +47,7 @@ pub(super) fn read_into_bytes(
 ) -> Result<()> {
     let progress_options = options.with_monotonic_progress();
     MemberContent::read(archive_bytes, member, options, |source| {
-        io::read_whole_source(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
+        io::begin_whole_source(source, &progress_options, 0)?.read(|payload| fill(payload, into, byte_order))
     })
 }
 

@@ -141,7 +141,7 @@ impl<W: Write> NpzWriter<W> {
             let mut copied = 0;
             while copied < len {
                 let max_len = usize::try_from(len - copied).unwrap_or(usize::MAX).min(block.len());
-                let came = bytes::fill(&mut block[..max_len], |rest, _| Ok(reader.read(rest)?))?;
+                let came = bytes::fill(&mut block[..max_len], &mut reader)?;
                 writer.write_all(&block[..came])?;
                 copied += came as u64;
                 if came < max_len {

@@ -18,7 +18,7 @@ pub(crate) use part_reader::PartReader;
 pub(crate) use payload::Payload;
 pub use payload::ReadArray;
 #[cfg(feature = "npz")]
-pub(crate) use read::read_whole_source;
+pub(crate) use read::begin_whole_source;
 pub(crate) use read::{check_end, read_file, read_header, read_header_of_file, read_npy_header};
 pub use reader::NpyReader;
 pub use writer::NpyWriter;

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::change;
 use super::format::{Expected, FormatHeader};
 #[cfg(feature = "npz")]
-use super::payload::Payload;
 use super::payload::{FollowUp, PendingPayload, ReadArray};
 use crate::bytes::Region;
 use crate::error::{Error, Fault, FileSection, Remedy, Result};
@@ -215,16 +214,15 @@ fn read_next_header(
     }
 }
 
-/// Reads an array that occupies an entire source, and whose elements have `inner` axes.
+/// Reads the header of an array that occupies an entire source, and whose elements have `inner` axes.
 #[cfg(feature = "npz")]
-pub(crate) fn read_whole_source<T>(
-    source: &mut Source<'_>,
-    options: &ReadOptions,
+pub(crate) fn begin_whole_source<'p, 's>(
+    source: &'p mut Source<'s>,
+    options: &'p ReadOptions,
     inner: usize,
-    read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
-) -> Result<T> {
+) -> Result<PendingPayload<'p, 's>> {
     let (found, _) = read_header(source, Expected::NPY, options)?;
-    begin_payload(source, found, options, inner)?.read(read)
+    begin_payload(source, found, options, inner)
 }
 
 /// Returns the elements after a header, after which nothing may follow, unless that is allowed.

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use super::Source;
+use crate::bytes::ReadBuf;
 use crate::codec::{ReachedEnd, Unpacker};
 use crate::error::{Fault, FilePart};
 
@@ -66,7 +67,7 @@ impl Read for UnpackReader<'_> {
                     .remaining()
                     .map_or(PIECE_LEN, |left| usize::try_from(left).unwrap_or(PIECE_LEN));
                 self.piece.resize(left.min(PIECE_LEN), 0);
-                self.filled = self.source.fill(&mut self.piece)?;
+                self.filled = self.source.fill_read_buf(&mut ReadBuf::of(&mut self.piece), usize::MAX)?;
                 self.done = 0;
             }
             let packed = &self.piece[self.done..self.filled];
