@@ -99,22 +99,12 @@ mod model;
 #[cfg(all(feature = "object", feature = "npz"))]
 pub mod scan;
 
-pub use access::blocks;
-#[cfg(feature = "mmap")]
-use access::mmap;
-use access::{parts, path};
-#[cfg(feature = "dask")]
-pub use containers::dask;
-#[cfg(feature = "npz")]
-pub use containers::npz;
-use engine::{io, transfer};
-#[cfg(feature = "object")]
-use formats::pickle;
-#[cfg(feature = "npz")]
-use formats::zip;
-use formats::{npy_format, ra_format};
-pub use model::{dtype, error, header, options};
-use model::{limits, progress, shape};
+pub use access::*;
+#[cfg(any(feature = "npz", feature = "dask"))]
+pub use containers::*;
+use engine::*;
+use formats::*;
+pub use model::*;
 
 pub use array::{FlatArray, FlatView, ReadNpyExt, ViewMutNpyExt, ViewNpyExt, WriteArray, WriteNpyExt};
 #[doc(hidden)]

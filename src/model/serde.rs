@@ -5,8 +5,21 @@ use std::borrow::Cow;
 use serde_1::de::Error as _;
 use serde_1::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::dtype::{DType, Narrow};
+use crate::dtype::{Casting, DType, Narrow};
 use crate::header::{Header, Order, Shape};
+use crate::options::ChosenCasting;
+
+impl Serialize for ChosenCasting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Casting::from(*self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChosenCasting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Casting::deserialize(deserializer).map(Self::from)
+    }
+}
 
 /// A dtype is text, as in a header: `<f8` (without quotes), `[('x', '<f4')]`. Any text that [`FromStr`](std::str::FromStr) accepts
 /// can be deserialized.

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::change;
 use super::format::{Expected, FormatHeader};
-#[cfg(feature = "npz")]
 use super::payload::{FollowUp, PendingPayload, ReadArray};
 use crate::bytes::Region;
 use crate::error::{Error, Fault, FileSection, Remedy, Result};

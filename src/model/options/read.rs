@@ -71,8 +71,6 @@ pub(crate) type FindRecoding = fn(&Scalar, &Scalar, CastingRules) -> Result<Reco
 
 /// A casting, with what finds its conversions: so only a program that chooses a casting has their code.
 #[derive(Clone, Copy)]
-#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
-#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", from = "Casting", into = "Casting"))]
 pub(crate) struct ChosenCasting {
     pub(crate) casting: Casting,
     pub(crate) find: FindRecoding,
