@@ -227,7 +227,6 @@ const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
     ("access/parts/select.rs", "counts.len()", "axes"),
     ("formats/npy_format/write.rs", "end + SPARE_CAPACITY", "a header to be written"),
     ("formats/npy_format/write.rs", "end - 1", "a header to be written"),
-    ("formats/npy_format/direct.rs", "text.len()", "a header, which is in memory"),
     ("formats/npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
     ("engine/io/read.rs", "length as usize", "at most MAX_SMALL_FILE_LEN bytes"),
     ("engine/io/read.rs", "need.min(have + MAX_READ_LEN)", "what was read, and a constant"),

@@ -60,6 +60,9 @@ pub use crate::transfer::map_in_order;
 #[derive(Debug)]
 pub struct Blocks<'a, T> {
     source: &'a dyn BlockSource<T>,
+    header: &'a Header,
+    options: ReadOptions,
+    hints: ReadHints,
     part: Vec<Range<usize>>,
     order: Order,
     block_bytes: usize,
@@ -91,69 +94,17 @@ struct ArrayOrigin {
 
 /// An array that can be read in boxes.
 trait BlockSource<T>: Sync + std::fmt::Debug {
-    fn header(&self) -> &Header;
-
-    fn shape(&self) -> Shape;
-
-    fn options(&self) -> ReadOptions;
-
-    /// Returns how the bytes are best read.
-    fn hints(&self) -> ReadHints;
-
-    /// Returns the path and the member that errors report.
-    fn error_location(&self) -> (Option<PathBuf>, Option<String>);
-
     /// Reads a box, and returns the order of its elements.
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
 }
 
 impl<T: ReadArray> BlockSource<T> for NpyFile {
-    fn header(&self) -> &Header {
-        NpyFile::header(self)
-    }
-
-    fn shape(&self) -> Shape {
-        self.header().outer_shape(T::inner_ndim())
-    }
-
-    fn options(&self) -> ReadOptions {
-        self.get_options().clone()
-    }
-
-    fn hints(&self) -> ReadHints {
-        self.payload().hints()
-    }
-
-    fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
-        NpyFile::error_location(self)
-    }
-
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)> {
         Ok((self.read_ranges(ranges, options)?, self.order()))
     }
 }
 
 impl BlockSource<Self> for DynArray {
-    fn header(&self) -> &Header {
-        DynArray::header(self)
-    }
-
-    fn shape(&self) -> Shape {
-        self.header().shape_ref().clone()
-    }
-
-    fn options(&self) -> ReadOptions {
-        ReadOptions::new()
-    }
-
-    fn hints(&self) -> ReadHints {
-        ReadHints::default()
-    }
-
-    fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
-        (None, None)
-    }
-
     fn read(&self, ranges: &[Range<usize>], _: &ReadOptions) -> Result<(Self, Order)> {
         let part = self.slice(&slice_of(ranges)[..])?;
         let order = part.order();
@@ -203,7 +154,9 @@ impl NpyFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn blocks<T: ReadArray>(&self) -> Blocks<'_, T> {
-        Blocks::new(self, self.order())
+        let (path, member) = self.error_location();
+        let (options, hints) = (self.get_options().clone(), self.payload().hints());
+        Blocks::new(self, self.header(), T::inner_ndim(), (options, hints), (path, member))
     }
 }
 
@@ -222,17 +175,24 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn blocks(&self) -> Blocks<'_, Self> {
-        Blocks::new(self, self.order())
+        Blocks::new(self, self.header(), 0, Default::default(), (None, None))
     }
 }
 
 impl<'a, T> Blocks<'a, T> {
-    fn new(source: &'a dyn BlockSource<T>, order: Order) -> Self {
-        let shape = source.shape();
+    /// `inner` is the number of axes of each element, and `path` and `member` are what errors report.
+    fn new(
+        source: &'a dyn BlockSource<T>,
+        header: &'a Header,
+        inner: usize,
+        (options, hints): (ReadOptions, ReadHints),
+        (path, member): (Option<PathBuf>, Option<String>),
+    ) -> Self {
+        let (shape, order) = (header.outer_shape(inner), header.order());
         let part = shape.dims().iter().map(|length| 0..*length).collect();
-        let (path, member) = source.error_location();
         let origin = Arc::new(ArrayOrigin { shape, order, path, member });
-        Self { source, part, order, block_bytes: 1 << 20, threads: None, left: None, origin }
+        let block_bytes = 1 << 20;
+        Self { source, header, options, hints, part, order, block_bytes, threads: None, left: None, origin }
     }
 
     /// Sets the order of the visit; by default, that of the file, which is the fastest.
@@ -299,13 +259,13 @@ impl<'a, T> Blocks<'a, T> {
 
     /// Returns the size in the file of an element of the visit, which may be an array.
     fn item_size(&self) -> usize {
-        item_size(self.source.header(), &self.origin.shape)
+        item_size(self.header, &self.origin.shape)
     }
 
     /// Begins the iteration: returns the number of the first block, and what is left.
     fn initial_state(&self) -> Result<(usize, BlockRanges)> {
         let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-        check_empty_item_count(self.source.header().dtype().item_size(), len)?;
+        check_empty_item_count(self.header.dtype().item_size(), len)?;
         Ok((0, self.block_ranges()))
     }
 
@@ -375,8 +335,8 @@ impl<'a, T> Blocks<'a, T> {
     {
         // An iteration that has begun is continued.
         let (first, block_ranges) = self.left.clone().map_or_else(|| self.initial_state(), Ok)?;
-        let own = self.source.options();
-        let usual = || match (block_ranges.boxes_left(), self.source.hints()) {
+        let own = self.options.clone();
+        let usual = || match (block_ranges.boxes_left(), self.hints) {
             (0 | 1, _) => 1,
             // Blocks that are one request each: as many as the source is best asked for at a time.
             (_, hints) if hints.block_bytes().is_none_or(|block| self.block_bytes <= block) => {
@@ -410,7 +370,7 @@ impl<T> Iterator for Blocks<'_, T> {
         };
         let numbered_ranges = (*number, block_ranges.next()?);
         *number += 1;
-        let block = self.read_block(numbered_ranges, &self.source.options());
+        let block = self.read_block(numbered_ranges, &self.options);
         if let (Err(_), Some((_, block_ranges))) = (&block, &mut self.left) {
             block_ranges.stop(); // an error ends the iteration
         }

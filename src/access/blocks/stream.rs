@@ -17,7 +17,7 @@ use crate::error::{Error, Fault, Result};
 use crate::header::Header;
 use crate::io::{NpyReader, PartReader, ReadArray};
 use crate::parts::Axes;
-use crate::shape::{AxisIndex, Order, Shape};
+use crate::shape::{AxisIndex, Shape};
 
 /// An iterator over the blocks of an array that comes from a reader, returned by [`NpyReader::blocks`].
 ///
@@ -211,6 +211,19 @@ impl<'r, R: Read> BlockReader<'r, R> {
         Ok(part)
     }
 
+    /// Reads the block of the next ranges; without any left, or after an error, this was the last one.
+    fn read_next<T: ReadArray>(&mut self, block_ranges: &mut BlockRanges) -> Option<Result<Block<T>>> {
+        let Some(ranges) = block_ranges.next() else {
+            self.part_reader.finish();
+            return None;
+        };
+        let block = self.read(ranges);
+        if block.is_err() {
+            block_ranges.stop(); // an error ends the iteration
+        }
+        Some(block)
+    }
+
     fn read<T: ReadArray>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
         let read = self.header_of_next(&ranges).and_then(|part| self.part_reader.read(&part));
         let (number, order, origin) = (self.next_number, self.origin.order, Arc::clone(&self.origin));
@@ -267,16 +280,7 @@ impl<R: Read, T: ReadArray> Iterator for StreamBlocks<'_, R, T> {
                 return Some(Err(error));
             }
         }
-        let block_ranges = self.remaining_ranges.as_mut()?;
-        let Some(ranges) = block_ranges.next() else {
-            self.block_reader.part_reader.finish();
-            return None;
-        };
-        let block = self.block_reader.read(ranges);
-        if block.is_err() {
-            block_ranges.stop(); // an error ends the iteration
-        }
-        Some(block)
+        self.block_reader.read_next(self.remaining_ranges.as_mut()?)
     }
 }
 
@@ -341,15 +345,7 @@ impl<R: Read, A: ReadableElement, D: Dimension> Iterator for StreamChunks<'_, R,
             }
             return Some(piece);
         }
-        let Some(ranges) = self.block_ranges.next() else {
-            self.block_reader.part_reader.finish();
-            return None;
-        };
-        let piece = self.block_reader.read(ranges).map(Block::into_array);
-        if piece.is_err() {
-            self.block_ranges.stop(); // an error ends the iteration
-        }
-        Some(piece)
+        self.block_reader.read_next(&mut self.block_ranges).map(|piece| piece.map(Block::into_array))
     }
 }
 
@@ -391,11 +387,7 @@ impl<'r, R: Read, A: ReadableElement> Elements<'r, R, A> {
             true => dims.splice(0..0, self.inner.0.iter().rev().copied()).for_each(drop),
             false => dims.extend(&self.inner.0),
         }
-        // With one axis of elements, both orders are the same, but for the parts of elements.
-        match self.inner.0.is_empty() {
-            true => Header::new(header.dtype().clone(), Order::C, dims.into()),
-            false => header.with_shape(dims.into()),
-        }
+        header.with_shape(dims.into())
     }
 
     /// Reads the elements that have come already, if none of them is at fault; otherwise the next one.

@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use super::escape::resolve_escape;
 use super::fields::{HeaderRecordBuilder, SubarrayShape, with_subarray_shape};
 use super::{NpyHeader, Version, alias};
 use crate::dtype::{DType, Title};
@@ -80,44 +81,15 @@ fn decode_text(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Resolves the escapes that Python's `repr` writes; returns `None` for any other escape.
+/// Resolves escapes; returns `None` if one is not right.
 fn unescape(text: &str) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        if char != '\\' {
-            plain.push(char);
-            continue;
-        }
-        let digits = match chars.next()? {
-            same @ ('\\' | '\'' | '"') => {
-                plain.push(same);
-                continue;
-            }
-            'n' => {
-                plain.push('\n');
-                continue;
-            }
-            'r' => {
-                plain.push('\r');
-                continue;
-            }
-            't' => {
-                plain.push('\t');
-                continue;
-            }
-            'x' => 2,
-            'u' => 4,
-            'U' => 8,
-            _ => return None,
-        };
-        let code = chars.as_str().get(..digits)?;
-        if !code.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        plain.push(char::from_u32(u32::from_str_radix(code, 16).ok()?)?);
-        chars = chars.as_str()[digits..].chars();
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let length = resolve_escape(after, false, &mut |char| plain.push(char)).ok()?;
+        rest = &after[length - 1..];
     }
+    plain.push_str(rest);
     Some(plain)
 }
 

@@ -11,6 +11,7 @@ mod descr;
 #[cfg(feature = "py_literal")]
 mod dict;
 mod direct;
+mod escape;
 #[cfg(feature = "py_literal")]
 mod fault;
 mod fields;

@@ -1,5 +1,7 @@
 //! Rewrites Python's string literals with single quotes and few escapes.
 
+use super::escape::resolve_escape;
+
 /// What is wrong, and at which offset from the beginning of the literal.
 type LiteralFault = (String, usize);
 
@@ -50,7 +52,8 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, LiteralFa
                 }
             }
             Some('\\') => {
-                at += resolve_escape(chars.as_str(), is_bytes, out).map_err(|reason| (reason, at))?
+                let mut push = |char| push_escaped(out, char);
+                at += resolve_escape(chars.as_str(), is_bytes, &mut push).map_err(|reason| (reason, at))?;
             }
             Some(char) if is_bytes && !char.is_ascii() => {
                 return Err(("non-ASCII character in a bytes literal".into(), at));
@@ -59,64 +62,6 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, LiteralFa
                 push_escaped(out, char);
                 at += char.len_utf8();
             }
-        }
-    }
-}
-
-/// Resolves the escape after a backslash; returns its length, including the backslash.
-fn resolve_escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String> {
-    let first = rest.chars().next().ok_or("unclosed string")?;
-    let char = match first {
-        // A backslash before a line end continues the string and adds nothing to it.
-        '\n' => return Ok(2),
-        '\r' => return Ok(if rest.starts_with("\r\n") { 3 } else { 2 }),
-        '\\' | '\'' | '"' => first,
-        'a' => '\x07',
-        'b' => '\x08',
-        'f' => '\x0c',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'v' => '\x0b',
-        '0'..='7' => {
-            let length = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
-            return push_code_point(&rest[..length], 8, 1 + length, out);
-        }
-        'x' => return push_hex_escape(rest, 2, out),
-        'u' if !is_bytes => return push_hex_escape(rest, 4, out),
-        'U' if !is_bytes => return push_hex_escape(rest, 8, out),
-        'N' if !is_bytes => {
-            return Err("unsupported escape \\N{…}".into());
-        }
-        _ => {
-            // Python keeps the backslash of an unknown escape.
-            push_escaped(out, '\\');
-            push_escaped(out, first);
-            return Ok(1 + first.len_utf8());
-        }
-    };
-    push_escaped(out, char);
-    Ok(2)
-}
-
-fn push_hex_escape(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
-    match rest.get(1..1 + digits) {
-        Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            push_code_point(text, 16, 2 + digits, out)
-        }
-        _ => Err(format!("an escape \\{} needs {digits} hexadecimal digits", &rest[..1])),
-    }
-}
-
-fn push_code_point(digits: &str, radix: u32, length: usize, out: &mut String) -> Result<usize, String> {
-    let code = u32::from_str_radix(digits, radix).ok();
-    match code.and_then(char::from_u32) {
-        Some(char) => {
-            push_escaped(out, char);
-            Ok(length)
-        }
-        None => {
-            Err(format!("the escape \\{digits} is not a character (a lone surrogate, or beyond Unicode)"))
         }
     }
 }
