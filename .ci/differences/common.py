@@ -22,7 +22,8 @@ class Tally:
         self.cases += 1
         if explained is None:
             if compare and len(self.unexplained) < 5:
-                _, what = compare(smallest(parts, lambda kept: compare(kept)[0] is None))
+                smaller, of_smaller = compare(smallest(parts, lambda kept: compare(kept)[0] is None))
+                what = of_smaller if smaller is None else what
             self.unexplained.append(f"{what:.900}\n    if NumPy is right, mend the library; if not, add {to_add}")
         elif explained is not True:
             self.hits[explained] = self.hits.get(explained, 0) + 1

@@ -87,6 +87,8 @@ def headers(program, rng, count, tally, folder):
             head, data, _ = case
 
             def compare(text):
+                if re.search(rb"/[ +]*0", text):
+                    return True, ""  # see `random_header`
                 shorter = head[:8] + len(text).to_bytes(2 if head[6] == 1 else 4, "little") + text
                 again = (shorter, *answer(shorter, data.ljust(600, b"\1")))
                 return compare_header(again, ask_headers(program, folder, [again])[0])
@@ -130,7 +132,7 @@ def compare_header(case, found):
     try:
         ast.literal_eval(head[10 if head[6] == 1 else 12 :].decode("latin1"))
         literal = "a literal of Python"
-    except (SyntaxError, ValueError) as error:
+    except Exception as error: # unhashable keys, too
         literal = f"no literal of Python: {error}"
     what = f"header {head!r}, {literal}: NumPy {answer!r:.300}; here {fault}: {message} {found if not fault else ''!s:.300}"
     return explain_header(head, data, answer, fault, message, found), what

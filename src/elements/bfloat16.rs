@@ -15,6 +15,11 @@ use crate::options::{ReadOptions, WriteOptions};
 /// Whether this machine's byte order differs from that of the bytes, which are little-endian.
 const IS_FOREIGN: bool = cfg!(target_endian = "big");
 
+/// Whether a file says of its raw bytes that they are big-endian; those of `ml_dtypes` never are.
+fn is_big_endian(options: &ReadOptions) -> bool {
+    options.raw_record_byte_order() == Some(ByteOrder::Big)
+}
+
 macro_rules! raw_numbers {
     ($($type:ty, $scalar:expr;)*) => {$(
         impl ReadableElement for $type {
@@ -22,7 +27,7 @@ macro_rules! raw_numbers {
 
             fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
                 let token = Bitwise::pod(2, IS_FOREIGN); // what is converted is little-endian, too
-                match found.stored() == DType::from($scalar).stored() {
+                match found.stored() == DType::from($scalar).stored() && !is_big_endian(options) {
                     true => Ok(ReadPlan::Bitwise(token)),
                     false => convert::read_plan(found, $scalar, token, options),
                 }
@@ -34,7 +39,7 @@ macro_rules! raw_numbers {
                 // On big-endian machines, a request for big-endian order cannot be distinguished from the
                 // default, which is native order.
                 if options.get_byte_order() != ByteOrder::NATIVE && !IS_FOREIGN {
-                    let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
+                    let reason = "such numbers are stored as raw bytes, which have no byte order to choose".into();
                     return Err(Fault::BadOption { reason }.into());
                 }
                 Ok($scalar.into())
@@ -58,7 +63,7 @@ raw_numbers! {
 }
 
 /// Returns how `complex32` is read, which files store as raw bytes.
-pub(super) fn complex_read_plan(found: &DType) -> Option<ReadPlan<Complex<f16>>> {
-    let is_raw = *found == Scalar::raw(size_of::<Complex<f16>>()).into();
+pub(super) fn complex_read_plan(found: &DType, options: &ReadOptions) -> Option<ReadPlan<Complex<f16>>> {
+    let is_raw = *found == Scalar::raw(size_of::<Complex<f16>>()).into() && !is_big_endian(options);
     is_raw.then(|| ReadPlan::Bitwise(Bitwise::pod(Complex::<f16>::SWAP_UNIT, IS_FOREIGN)))
 }

@@ -128,7 +128,7 @@ impl<const N: usize> ScalarElement for Bytes<N> {
     // Narrower texts are decoded one by one.
     const IS_READ_AS_BYTES: bool = false;
 
-    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType, _: &ReadOptions) -> Option<ReadPlan<Self>> {
         width(found)
             .filter(|width| *width < N)
             .map(|width| ReadPlan::PerItem(Box::new(BytesDecoder { width }) as _))

@@ -30,6 +30,7 @@ mod half {
         ReadPlan,
         fixed::{ScalarElement, elements},
     };
+    use crate::options::ReadOptions;
 
     /// Such numbers occur in RA files; NumPy has no dtype for them, `ml_dtypes` has `complex32`.
     impl ScalarElement for Complex<f16> {
@@ -39,8 +40,8 @@ mod half {
             Scalar::new(Kind::Complex, 4, order).expect("there is a complex number of 4 bytes") // see Kind::allows
         }
 
-        fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
-            complex_read_plan(found)
+        fn implicit_read_plan(found: &DType, options: &ReadOptions) -> Option<ReadPlan<Self>> {
+            complex_read_plan(found, options)
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) trait ScalarElement: Pod + Send + Sync {
     fn scalar(order: ByteOrder) -> Scalar;
 
     /// Returns the plan for reading another dtype that the type reads without being asked, such as narrower text.
-    fn implicit_read_plan(_: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(_: &DType, _: &ReadOptions) -> Option<ReadPlan<Self>> {
         None
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) 
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
             Ok(ReadPlan::Bitwise(Bitwise::pod(T::SWAP_UNIT, scalar.is_foreign())))
         }
-        _ => match T::implicit_read_plan(found) {
+        _ => match T::implicit_read_plan(found, options) {
             Some(plan) => Ok(plan),
             None => {
                 let token = Bitwise::pod(T::SWAP_UNIT, false);

@@ -8,6 +8,7 @@ use super::cast::Bitwise;
 use super::convert::narrow as codes;
 use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, DType, Kind, Narrow, Scalar};
+use crate::options::ReadOptions;
 
 /// Returns the plan for reading raw bytes, which is what files say of these types.
 fn raw_bytes_read_plan<T: ScalarElement>(found: &DType) -> Option<ReadPlan<T>> {
@@ -42,7 +43,7 @@ macro_rules! bytes {
                 Narrow::$name.into()
             }
 
-            fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+            fn implicit_read_plan(found: &DType, _: &ReadOptions) -> Option<ReadPlan<Self>> {
                 raw_bytes_read_plan(found)
             }
         }

@@ -136,7 +136,7 @@ impl<const N: usize> ScalarElement for Chars<N> {
     // Narrower texts are decoded one by one.
     const IS_READ_AS_BYTES: bool = false;
 
-    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType, _: &ReadOptions) -> Option<ReadPlan<Self>> {
         TextDecoder::of(found)
             .filter(|items| items.item_size < 4 * N)
             .map(|items| ReadPlan::PerItem(Box::new(items) as _))

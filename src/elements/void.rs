@@ -6,6 +6,7 @@ use super::ReadPlan;
 use super::cast::Bitwise;
 use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
+use crate::options::ReadOptions;
 
 /// `N` raw bytes without a meaning (`|V4` is `Void<4>`).
 ///
@@ -49,7 +50,7 @@ impl<const N: usize> ScalarElement for Void<N> {
         Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
     }
 
-    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType, _: &ReadOptions) -> Option<ReadPlan<Self>> {
         (found.stored() == Self::scalar(ByteOrder::NATIVE).into())
             .then(|| ReadPlan::Bitwise(Bitwise::pod(1, false)))
     }

@@ -25,7 +25,7 @@ pub use crate::shape::{AxisIndex, Order, Shape};
 /// assert_eq!(used, file.len());
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Header {
     dtype: DType,
     order: Order,
@@ -35,6 +35,15 @@ pub struct Header {
     /// Whether the axes of elements that are arrays come first: the format lists axes from the fastest to the slowest.
     innermost_first: bool,
 }
+
+/// Headers are equal if they describe the same array; their formats are not compared.
+impl PartialEq for Header {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.dtype, self.order, &self.shape) == (&other.dtype, other.order, &other.shape)
+    }
+}
+
+impl Eq for Header {}
 
 /// How the elements are stored after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

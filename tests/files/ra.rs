@@ -261,6 +261,8 @@ mod composites {
             assert!((-5.0..5.0).contains(&entries[3].v[7]) && entries[3].v[7] != 0.0);
             let again: Array1<Entry> = ndarray_io::NpyFile::open(&path).unwrap().slice(s![..;2]).unwrap();
             assert_eq!(again[3], entries[6]);
+            let other = ndarray_io::NpyFile::open(&path).unwrap().with_options(&ReadOptions::new());
+            assert_eq!(other.slice::<Entry, _>(s![..;2]).unwrap(), again);
             let order = if id == "composite" { ByteOrder::Little } else { ByteOrder::Big };
             let mut file = Vec::new();
             let options = WriteOptions::new().byte_order(order);
@@ -616,6 +618,25 @@ fn ra_file_with_unknown_end_is_not_replaced() {
                 assert_eq!(fs::read(&path).unwrap(), old, "{id}");
             }
         }
+    }
+}
+
+/// The numbers of `ml_dtypes` are little-endian: a file whose flag says that it is big-endian has others.
+#[cfg(feature = "half-2")]
+#[test]
+fn big_endian_composites_are_no_numbers_of_two_bytes() {
+    use half::{bf16, f16};
+    use ndarray::Array1;
+    use num_complex::Complex;
+
+    for (flags, is_read) in [(0, true), (1, false)] {
+        let file = |size: u64| {
+            let fields = [flags, 0, size, 2 * size, 1, 2].map(u64::to_le_bytes).concat();
+            [&b"rawarray"[..], &fields, &[0; 8][..2 * size as usize]].concat()
+        };
+        assert_eq!(Array1::<Complex<f16>>::read_ra(&file(4)[..]).is_ok(), is_read);
+        assert_eq!(Array1::<Complex<bf16>>::read_ra(&file(4)[..]).is_ok(), is_read);
+        assert_eq!(Array1::<bf16>::read_ra(&file(2)[..]).is_ok(), is_read);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The numbers of `ml_dtypes`, compared with that package.
 
-use half::{bf16, f16};
 use ndarray::{Array1, Ix1, arr1};
 use ndarray_io::dtype::{Kind, Narrow};
 use ndarray_io::element::Void;
@@ -8,10 +7,9 @@ use ndarray_io::narrow::*;
 use ndarray_io::{
     Casting, DType, DynArray, ReadNpyExt, ReadOptions, ReadableElement, WritableElement, WriteNpyExt,
 };
-use num_complex::Complex;
 use serde_json::Value;
 
-use crate::casts::{array, bytes, npy};
+use crate::casts::{array, bytes};
 
 fn narrow_json_lines() -> Vec<Value> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
@@ -217,8 +215,13 @@ fn narrow_dtypes_unreadable_by_numpy_are_read() {
 
 /// ml_dtypes 0.6: `np.array([1 + 2j, 1/3 - 2.5j]).astype(ml_dtypes.complex32).view("u2")`, and of `bcomplex32`; in headers, NumPy reads
 /// the names where that package is imported.
+#[cfg(feature = "half-2")]
 #[test]
 fn complex_numbers_of_ml_dtypes_are_read_as_their_types() {
+    use crate::casts::npy;
+    use half::{bf16, f16};
+    use num_complex::Complex;
+
     let bytes = |halves: [u16; 4]| halves.map(u16::to_le_bytes).concat();
     let (ieee, brain) = ([15360, 16384, 13653, 49408], [16256, 16384, 16043, 49184]);
     let halves = arr1(&[Complex::new(1.0, 2.0), Complex::new(0.333_251_953_125, -2.5)]);

@@ -500,7 +500,7 @@ impl NpyFile {
             format_header: self.format_header.clone(),
             data_offset: self.data_offset,
             refresh_obstacle: self.refresh_obstacle,
-            options: options.clone(),
+            options: self.format_header.dispatch_options(options).into_owned(),
             map: self.map.clone(),
         }
     }
@@ -538,6 +538,7 @@ impl NpyFile {
         options.refuse_trailing_check()?;
         header.check_empty_items()?;
         let descr = header.dtype().to_string();
+        let header = header.with_innermost_first(false); // as the user would make it
         let found = NpyHeader { header, version: Version::V1, descr };
         let file = Self::of(bytes, (FormatHeader::Npy(found), 0), options)?;
         Ok(file.without_refresh("the array has no header that could have changed"))

@@ -154,9 +154,9 @@ impl<'a> HeaderCursor<'a> {
             match *inner.get(length)? {
                 byte if byte == quote => break,
                 // The escaped character is skipped too: a quote in it does not end the string.
-                b'\\' => length += 2,
+                b'\\' if inner.get(length + 1) != Some(&0) => length += 2,
                 // Line ends are errors in Python; the general path handles the other control characters.
-                0..b' ' => return None,
+                0..b' ' | b'\\' => return None,
                 _ => length += 1,
             }
         }

@@ -63,6 +63,10 @@ fn headers_of_known_writers_take_the_direct_path() {
     let latin1: Vec<u8> = accented.chars().map(|char| char as u8).collect();
     assert!(check(&latin1, Version::V1));
     assert!(!check(&latin1, Version::V3));
+    // Python: "source code string cannot contain null bytes".
+    let nul = "{'descr': [('a\\\0b', '<f4')], 'fortran_order': False, 'shape': (7,), }\n";
+    assert!(!check(nul.as_bytes(), Version::V1));
+    assert!(parse_text(nul.as_bytes(), Version::V1, 10).is_err());
 }
 
 /// Returns the files of a folder and its subfolders.
