@@ -202,8 +202,8 @@ pub(crate) fn store_ra<W: Write>(
 ) -> Result<()> {
     let write = options.for_ra();
     let header = array.header(&write)?;
-    let found = RaHeader::of(&header, options.get_ra_bools())?;
-    if options.get_compression() == Compression::Lz4 {
+    let found = RaHeader::of(&header, options.ra_bools)?;
+    if options.compression == Compression::Lz4 {
         store_compressed(array, Sink::of(&mut writer), (&header, found), &write)?;
     } else {
         array.store(SinkRef::new(Sink::of(&mut writer)), found.to_bytes(), &header, &write)?;

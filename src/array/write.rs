@@ -257,7 +257,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
     fn header(&self, options: &WriteOptions) -> Result<Header> {
         const { A::FILE_LAYOUT.assert_writable() };
         let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
-        let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
+        let order = options.order.unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         let dtype = match (const { A::IS_ALWAYS_BITWISE }, order) {
             (true, _) => A::dtype_for(&mut std::iter::empty(), options),
             // For text, this iterates over all elements to find the longest one.

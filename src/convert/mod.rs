@@ -208,7 +208,7 @@ fn join(
         inputs.check_uncommitted_rows(target)?;
     }
     let header = inputs.header(along, &conversion)?;
-    let head = npy::format(&header, conversion.write.get_version())?;
+    let head = npy::format(&header, conversion.write.version)?;
     write_file(to, locked, inputs, along, (&header, &head), &[], &mut conversion)
 }
 
@@ -374,7 +374,7 @@ fn join_files_into<'f>(
     check_all_representable_as_npy(from.clone(), &conversion)?;
     let inputs = Inputs::of_files(from)?;
     let header = inputs.header(along, &conversion)?;
-    let head = npy::format(&header, conversion.write.get_version())?;
+    let head = npy::format(&header, conversion.write.version)?;
     inputs.write(to, along, (&header, &head), &mut conversion)
 }
 
@@ -441,7 +441,7 @@ where
         return Err(Error::from(Fault::NotRepresentable { format: "RA", dtype, reason }).at_path(to));
     }
     let head =
-        RaHeader::of(&header, conversion.write.get_ra_bools()).map_err(|error| error.at_path(to))?.to_bytes();
+        RaHeader::of(&header, conversion.write.ra_bools).map_err(|error| error.at_path(to))?.to_bytes();
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
         inputs.check_uncommitted_rows(target)?;
@@ -500,7 +500,7 @@ where
         Err(error) => return Err(error),
     };
     let header = inputs.header(JoinKind::Single, &conversion)?;
-    let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
+    let head = npy::format(&header, conversion.write.version).map_err(|error| error.at_path(from))?;
     drop(reader);
     write_file(to, locked, inputs, JoinKind::Single, (&header, &head), &[], &mut conversion)
 }
@@ -549,7 +549,7 @@ impl<'a> Splitter<'a> {
     ) -> Result<()> {
         let along = JoinKind::Piece { axis, first, len };
         let header = self.0.header(along, conversion)?;
-        let head = npy::format(&header, conversion.write.get_version())?;
+        let head = npy::format(&header, conversion.write.version)?;
         let options = conversion.write.clone();
         let before = conversion.series_progress.map_or(0, |(before, _)| before);
         let all = self.header(conversion)?.payload_len().unwrap_or_default();

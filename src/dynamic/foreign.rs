@@ -240,7 +240,7 @@ pub(crate) fn fill(
     check_len(header, into)?;
     let target = Target::Contiguous(into);
     transfer::read_into(source, header, ReadPlan::Bitwise(raw_words::<u8>()), target, options)?;
-    if !options.get_allow_invalid_elements() {
+    if !options.allow_invalid_elements {
         check_items(header.dtype(), into)?;
     }
     if let Some(order) = order {

@@ -367,7 +367,7 @@ impl DynArray {
 
     /// Returns the header as the options have it: they may say which numbers raw bytes are.
     fn header_with_raw_bytes_option(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
-        Ok(match options.get_raw_bytes_type() {
+        Ok(match options.raw_bytes_type {
             Some(narrow) => Cow::Owned(self.header.with_raw_bytes_as(narrow)?),
             None => Cow::Borrowed(&self.header),
         })
@@ -418,7 +418,7 @@ impl ReadArray for DynArray {
         // Only a payload of objects, which is a pickle, has no known length.
         if payload.header.payload_len().is_none() {
             #[cfg(feature = "object")]
-            if payload.options.get_allow_objects() {
+            if payload.options.allow_objects {
                 return Self::read_objects(payload);
             }
             let found = payload.header.dtype();
@@ -465,11 +465,11 @@ impl WriteArray for DynArray {
 
 /// Returns the header with which elements are written; the byte order and the order stay unless the options choose another.
 fn written_header(header: &Header, options: &WriteOptions) -> Result<Header> {
-    let dtype = match options.chosen_byte_order().map(|order| header.dtype().with_byte_order(order)) {
+    let dtype = match options.byte_order.map(|order| header.dtype().with_byte_order(order)) {
         Some(other) if !other.has_object() => other,
         _ => header.dtype().clone(),
     };
-    Header::new(dtype, options.get_order().unwrap_or(header.order()), header.shape_ref().clone())
+    Header::new(dtype, options.order.unwrap_or(header.order()), header.shape_ref().clone())
 }
 
 /// Views the elements that a header describes, of which these are the bytes.

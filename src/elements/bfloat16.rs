@@ -17,7 +17,7 @@ const IS_FOREIGN: bool = cfg!(target_endian = "big");
 
 /// Whether a file says of its raw bytes that they are big-endian; those of `ml_dtypes` never are.
 fn is_big_endian(options: &ReadOptions) -> bool {
-    options.raw_record_byte_order() == Some(ByteOrder::Big)
+    options.raw_record_byte_order == Some(ByteOrder::Big)
 }
 
 macro_rules! raw_numbers {

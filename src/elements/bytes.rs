@@ -216,7 +216,7 @@ fn dtype_of_width(width: usize) -> Result<DType> {
 pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &WriteOptions) -> Result<usize> {
     // `Reverse` makes `max_by_key` return the first of equally long strings.
     let longest = lengths.enumerate().max_by_key(|(index, length)| (*length, std::cmp::Reverse(*index)));
-    match (longest, options.get_text_width()) {
+    match (longest, options.text_width) {
         (Some((index, length)), Some(width)) if length > width => {
             Err(crate::error::Error::from(Fault::TextTooLong { length: length as u64, width: width as u64 })
                 .at_element(index))

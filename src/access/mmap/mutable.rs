@@ -341,7 +341,7 @@ impl WriteOptions {
             let map = unsafe { mapped.mmap_options().map_mut(file)? };
             // Lock through a second handle before the file gets its name, so that no other process can lock
             // it first.
-            let locked = Locked::new(file.try_clone()?, LockPurpose::Map, self.get_wait_for_lock())?;
+            let locked = Locked::new(file.try_clone()?, LockPurpose::Map, self.wait_for_lock)?;
             made = Some(NpyMmapMut::new_checked(map, mapped, Some(locked))?);
             Ok(())
         };

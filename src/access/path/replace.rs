@@ -137,7 +137,7 @@ impl WriteOptions {
         let path = path.as_ref().to_owned();
         let open = || {
             self.check_for(Verb::BeginReplacement)?;
-            change::open_locked(&path, LockPurpose::Change, self.get_wait_for_lock())
+            change::open_locked(&path, LockPurpose::Change, self.wait_for_lock)
         };
         let old = open().map_err(|error| error.at_path(&path))?;
         Ok(FileReplacement { path, old, options: self.clone() })

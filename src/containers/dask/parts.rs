@@ -81,7 +81,7 @@ impl JoinedParts {
             (dtype, order, hints) = (file.dtype().stored(), file.order(), file.payload().hints());
         }
         let header = Header::new(dtype, order, info.shape.clone().into())?;
-        let head = npy_format::format(&header, WriteOptions::new().get_version())?;
+        let head = npy_format::format(&header, WriteOptions::new().version)?;
         let item = header.dtype().item_size() as u64;
         let step = header.shape_ref().strides(order)[info.axis].saturating_mul(item);
         let len = header.payload_len().unwrap_or_default();

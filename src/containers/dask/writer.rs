@@ -168,7 +168,7 @@ impl NpyStackWriter {
         let (place, read) = (local_folder(&self.folder), ReadOptions::new());
         let mut numbers = parts::numbers(&*place)?;
         numbers.retain(|number| *number >= self.committed);
-        match self.options.get_uncommitted() {
+        match self.options.uncommitted {
             _ if numbers.is_empty() => Ok(()),
             Uncommitted::Refuse => {
                 let parts = numbers.len() as u64;
@@ -191,7 +191,7 @@ impl NpyStackWriter {
                     let length = part.shape().get(self.info.axis).copied().unwrap_or(0);
                     self.info.push(length).map_err(|error| error.at_path(&self.folder))?;
                     parts::open(&*place, &self.info, number, &read)?; // compares it with the stack
-                    if self.options.get_sync() {
+                    if self.options.sync {
                         let path = self.folder.join(parts::name(number));
                         let synced = File::options()
                             .write(true)
@@ -339,7 +339,7 @@ impl NpyStackWriter {
     pub(super) fn end(&mut self) -> Result<()> {
         if self.info.lengths.is_empty() {
             let header = Header::new(self.info.dtype.clone(), Order::C, self.info.shape.as_slice().into())?;
-            let (head, options) = (npy::format(&header, self.options.get_version())?, self.options.clone());
+            let (head, options) = (npy::format(&header, self.options.version)?, self.options.clone());
             self.push_with(|path| {
                 change::replace(path, &options, |mut file| Ok(file.write_all(&head)?))?;
                 Ok(0)
@@ -378,7 +378,7 @@ impl NpyStackWriter {
         }
         let path = self.current_folder().join(INFO_FILE);
         let lock = || {
-            let locked = change::open_locked(&path, LockPurpose::Change, self.options.get_wait_for_lock())?;
+            let locked = change::open_locked(&path, LockPurpose::Change, self.options.wait_for_lock)?;
             let found = read_info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
             if found != self.committed_info {
                 let reason = "another writer has added parts since this one's last commit".into();
@@ -490,7 +490,7 @@ impl WriteOptions {
         let path = folder.join(INFO_FILE);
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
-            let locked = change::open_locked(&path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let locked = change::open_locked(&path, LockPurpose::Change, self.wait_for_lock)?;
             let committed_info = read_info_bytes(&LocalFile(&*locked), &read)?;
             let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
             let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));

@@ -380,7 +380,7 @@ impl WriteOptions {
         let open = || {
             self.check_for(Verb::UpdateNpz)?;
             // Lock before reading the directory, which must still be valid when the members are copied.
-            let file = change::open_locked(path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let file = change::open_locked(path, LockPurpose::Change, self.wait_for_lock)?;
             let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
             let (changes, added, added_names) = Default::default();
             let options = self.clone();

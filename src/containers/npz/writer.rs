@@ -181,7 +181,7 @@ impl<W: Write> NpzWriter<W> {
         options: &WriteOptions,
     ) -> Result<()> {
         self.check_new_member(&name)?;
-        let mut member = new_member(&name, options.get_compression())?;
+        let mut member = new_member(&name, options.compression)?;
         let added = match content.byte_len() {
             len if len <= MAX_SMALL_ARRAY => self.add_small(&mut member, content, options),
             _ => self.add_large(&mut member, content, options),
@@ -279,7 +279,7 @@ impl<W: Write> NpzWriter<W> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut bytes = Vec::new();
         content.store(Sink::of(&mut bytes), options)?;
-        if let (_, Some(packing)) = packing(options.get_compression())? {
+        if let (_, Some(packing)) = packing(options.compression)? {
             let mut packed = Vec::new();
             let mut sink = Sink::of(&mut packed);
             let mut packer = PackWriter::new(&mut sink, self.state.packers(packing), options.get_threads());
@@ -341,7 +341,7 @@ impl<W: Write> NpzWriter<W> {
         self.flush_buffer()?;
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
-        if let (_, Some(packing)) = packing(options.get_compression())? {
+        if let (_, Some(packing)) = packing(options.compression)? {
             let mut packer = PackWriter::new(&mut sink, self.state.packers(packing), options.get_threads());
             content.store(Sink::of(&mut packer), options)?;
             set_packed_metadata(member, &packer.finish()?);

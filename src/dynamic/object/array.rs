@@ -26,7 +26,7 @@ pub(in super::super) fn decode(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Vec<Object>, LoadEffects, usize)> {
-    let (object, load_effects, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
+    let (object, load_effects, used) = finish::read(payload, options.get_limits(), options.old_text)?;
     let found = match object.view() {
         View::Array(array) => array.objects().map(|items| ObjectArrayState {
             dtype: array.dtype().clone(),

@@ -85,7 +85,7 @@ impl Pickle {
 
     fn of_source(source: &PickleSource<'_>, options: &ReadOptions) -> Result<Self> {
         Self::from_unpickled(
-            super::machine::read(source, options.get_limits(), options.get_old_text())?,
+            super::machine::read(source, options.get_limits(), options.old_text)?,
             source,
             None,
             options,
@@ -100,7 +100,7 @@ impl Pickle {
         options: &ReadOptions,
     ) -> Result<(Self, usize)> {
         let source = PickleSource::new(bytes);
-        let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
+        let read = super::machine::read_joblib(&source, options.get_limits(), options.old_text)?;
         let len = read.pickle_len;
         Ok((Self::from_unpickled(read, &source, backing, options)?, len))
     }

@@ -20,7 +20,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// the struct, or the struct one of the file, and the options do not ignore extra fields.
 pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
-    let record = match (found, options.raw_record_byte_order()) {
+    let record = match (found, options.raw_record_byte_order) {
         (DType::Record(record), _) => record,
         // Some formats store records as raw bytes. For these, only the size can be compared.
         (_, Some(order))
@@ -191,7 +191,7 @@ impl<R: 'static> FieldsRead<'_, R> {
     fn check_extra_fields(&self) -> Result<()> {
         let mut rest = self.record.fields().iter().zip(&self.is_found).filter(|(_, is_taken)| !**is_taken);
         match rest.next() {
-            Some((field, _)) if !self.options.get_ignore_extra_fields() => {
+            Some((field, _)) if !self.options.ignore_extra_fields => {
                 Err(Fault::ExtraField { field: field.name().to_owned() }.into())
             }
             _ => Ok(()),

@@ -58,7 +58,7 @@ impl Expected {
 
 pub(super) fn parse_npy(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
     npy::parse_with(bytes, options.get_limits())?.try_map(|mut found| {
-        if let Some(narrow) = options.get_raw_bytes_type() {
+        if let Some(narrow) = options.raw_bytes_type {
             found.header = found.header.with_raw_bytes_as(narrow)?;
         }
         found.header.check_empty_items()?;
@@ -79,7 +79,7 @@ pub(crate) fn format_header(format: Format, header: &Header, options: &WriteOpti
 }
 
 pub(crate) fn format_npy_header(header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
-    npy::format(header, options.get_version())
+    npy::format(header, options.version)
 }
 
 /// The header of a file: a [`Header`] and the fields that only its format has.

@@ -14,11 +14,11 @@ use crate::transfer::{self, Source, WholeBlockReader};
 
 /// Returns the header as the options say.
 pub(super) fn apply_options(mut found: RaHeader, options: &ReadOptions) -> Result<RaHeader> {
-    if options.get_ra_bytes_are_bools() {
+    if options.ra_bytes_are_bools {
         found = found.with_bools()?;
     }
     // `ml_dtypes` has no complex numbers of two bytes.
-    if let Some(narrow) = options.get_raw_bytes_type().filter(|_| found.eltype != 4) {
+    if let Some(narrow) = options.raw_bytes_type.filter(|_| found.eltype != 4) {
         found.header = found.header.with_raw_bytes_as(narrow)?;
     }
     found.header.check_empty_items()?;
@@ -71,7 +71,7 @@ pub(super) fn unpack<'u>(
 
 fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     let flags = found.unknown_flags();
-    if flags != 0 && !options.get_ignore_ra_flags() {
+    if flags != 0 && !options.ignore_ra_flags {
         let reason = format!("unknown flags {flags:#x}");
         let error = Error::from(Fault::Unsupported { part: FilePart::Header, reason });
         return Err(error.with_help(Remedy::IgnoreRaFlags));
@@ -175,7 +175,7 @@ fn unpack_same_size(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) ->
         return Ok(bytes);
     }
     match found.header.dtype().as_scalar().map(Scalar::kind) {
-        _ if options.get_ignore_ra_flags() => Ok(stored),
+        _ if options.ignore_ra_flags => Ok(stored),
         Some(Kind::Bool) if stored.iter().all(|byte| *byte <= 1) => Ok(stored),
         Some(Kind::Float | Kind::Complex) if cfg!(feature = "lz4") => Ok(stored),
         // Without the feature, floats may be a block.
@@ -211,7 +211,7 @@ fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> R
         // Each number has at least one byte.
         (None, None) if have < found.header.len() => Err(packed_truncated_error(found.header.len(), have)),
         (None, None) => Err(transfer::truncated(&found.header, have)),
-        (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
+        (None, Some(stored)) if options.ignore_ra_flags => Ok(stored.to_vec()),
         (None, Some(_)) => Err(not_packed_error()),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension>(
     let (order, shape) = order_and_lengths(shape);
     const { A::FILE_LAYOUT.assert_writable() };
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
-    let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
+    let header = Header::new(dtype, options.order.unwrap_or(order), shape)?;
     let Some(bytes) = header.payload_len() else {
         return Err(Fault::BadOption {
             reason: "an array of Python objects cannot be filled with zeros".into(),
@@ -50,7 +50,7 @@ fn write_header_and_zeros(mut file: &File, head: &[u8], bytes: u64, options: &Wr
     };
     change::set_len(file, start)?; // truncated first, so that no old content remains
     change::set_len(file, end)?;
-    if options.get_preallocate() && !os::allocate_zeros(file, start, bytes)? {
+    if options.preallocate && !os::allocate_zeros(file, start, bytes)? {
         // The system cannot reserve disk space, so zeros are written.
         const BLOCK_LEN: usize = 1 << 20;
         let zeros = vec![0; bytes.min(BLOCK_LEN as u64) as usize];

@@ -35,17 +35,17 @@ pub struct ReadOptions {
     casting: Option<ChosenCasting>,
     long_double: Option<LongDoubleFormat>,
     #[cfg_attr(feature = "serde-1", serde(rename = "raw_bytes_are"))]
-    raw_bytes_type: Option<Narrow>,
+    pub(crate) raw_bytes_type: Option<Narrow>,
     allow_trailing: Option<bool>,
-    ignore_extra_fields: bool,
-    ignore_ra_flags: bool,
-    ra_bytes_are_bools: bool,
-    allow_objects: bool,
-    allow_invalid_elements: bool,
-    old_text: OldText,
+    pub(crate) ignore_extra_fields: bool,
+    pub(crate) ignore_ra_flags: bool,
+    pub(crate) ra_bytes_are_bools: bool,
+    pub(crate) allow_objects: bool,
+    pub(crate) allow_invalid_elements: bool,
+    pub(crate) old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    raw_record_byte_order: Option<ByteOrder>,
+    pub(crate) raw_record_byte_order: Option<ByteOrder>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
@@ -251,11 +251,6 @@ impl ReadOptions {
         self
     }
 
-    /// Returns the value set with [`allow_invalid_elements`](Self::allow_invalid_elements).
-    pub(crate) fn get_allow_invalid_elements(&self) -> bool {
-        self.allow_invalid_elements
-    }
-
     /// Sets how a `str` in a Python 2 pickle is read, like NumPy's `encoding` parameter.
     ///
     /// By default it is text if it is ASCII, otherwise bytes.
@@ -363,11 +358,6 @@ impl ReadOptions {
         self.casting.map(Casting::from)
     }
 
-    /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
-    pub(crate) fn get_raw_bytes_type(&self) -> Option<Narrow> {
-        self.raw_bytes_type
-    }
-
     /// Returns the options without that of [`raw_bytes_are`](Self::raw_bytes_are).
     #[cfg(feature = "dask")]
     pub(crate) fn without_raw_bytes_type(mut self) -> Self {
@@ -407,33 +397,6 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Returns the value set with [`ignore_extra_fields`](Self::ignore_extra_fields).
-    pub(crate) fn get_ignore_extra_fields(&self) -> bool {
-        self.ignore_extra_fields
-    }
-
-    /// Returns the value set with [`allow_objects`](Self::allow_objects).
-    #[cfg(feature = "object")]
-    pub(crate) fn get_allow_objects(&self) -> bool {
-        self.allow_objects
-    }
-
-    /// Returns the value set with [`old_text`](Self::old_text).
-    #[cfg(feature = "object")]
-    pub(crate) fn get_old_text(&self) -> OldText {
-        self.old_text
-    }
-
-    /// Returns the value set with [`ra_bytes_are_bools`](Self::ra_bytes_are_bools).
-    pub(crate) fn get_ra_bytes_are_bools(&self) -> bool {
-        self.ra_bytes_are_bools
-    }
-
-    /// Returns the value set with [`ignore_ra_flags`](Self::ignore_ra_flags).
-    pub(crate) fn get_ignore_ra_flags(&self) -> bool {
-        self.ignore_ra_flags
-    }
-
     /// Returns the number of threads set with [`threads`](Self::threads), or the default.
     pub fn get_threads(&self) -> usize {
         thread_count(self.threads)
@@ -467,10 +430,6 @@ impl ReadOptions {
     /// Returns the options without the callback, for a step whose progress the caller reports itself.
     pub(crate) fn without_progress(&self) -> Self {
         Self { progress: None, ..self.clone() }
-    }
-
-    pub(crate) fn raw_record_byte_order(&self) -> Option<ByteOrder> {
-        self.raw_record_byte_order
     }
 }
 

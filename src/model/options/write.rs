@@ -29,23 +29,23 @@ use crate::shape::Order;
 #[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
 #[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct WriteOptions {
-    pub(super) version: Option<Version>,
-    pub(super) order: Option<Order>,
-    pub(super) byte_order: Option<ByteOrder>,
-    pub(super) text_width: Option<usize>,
-    pub(super) sync: bool,
-    wait_for_lock: Duration,
-    pub(super) in_place: bool,
-    pub(super) create_new: bool,
-    pub(super) preallocate: bool,
+    pub(crate) version: Option<Version>,
+    pub(crate) order: Option<Order>,
+    pub(crate) byte_order: Option<ByteOrder>,
+    pub(crate) text_width: Option<usize>,
+    pub(crate) sync: bool,
+    pub(crate) wait_for_lock: Duration,
+    pub(crate) in_place: bool,
+    pub(crate) create_new: bool,
+    pub(crate) preallocate: bool,
     /// Whether the options are for a dtype that is only shown.
     #[cfg_attr(feature = "serde-1", serde(skip))]
     is_for_dtype_display: bool,
     pub(super) pickle_protocol: Option<u8>,
-    pub(super) compression: Compression,
+    pub(crate) compression: Compression,
     pub(super) trailing: Trailing,
-    pub(super) ra_bools: bool,
-    pub(super) uncommitted: Uncommitted,
+    pub(crate) ra_bools: bool,
+    pub(crate) uncommitted: Uncommitted,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     progress: Option<ProgressCallback>,
@@ -271,49 +271,9 @@ impl WriteOptions {
         self
     }
 
-    /// Returns the version set with [`version`](Self::version), if any.
-    pub(crate) fn get_version(&self) -> Option<Version> {
-        self.version
-    }
-
-    /// Returns the order set with [`order`](Self::order), if any.
-    pub(crate) fn get_order(&self) -> Option<Order> {
-        self.order
-    }
-
-    /// Returns the byte order set with [`byte_order`](Self::byte_order), if any.
-    pub(crate) fn chosen_byte_order(&self) -> Option<ByteOrder> {
-        self.byte_order
-    }
-
     /// Returns the byte order set with [`byte_order`](Self::byte_order), or this machine's.
     pub(crate) fn get_byte_order(&self) -> ByteOrder {
         self.byte_order.unwrap_or(ByteOrder::NATIVE)
-    }
-
-    /// Returns the width set with [`text_width`](Self::text_width), if any.
-    pub(crate) fn get_text_width(&self) -> Option<usize> {
-        self.text_width
-    }
-
-    /// Returns the value set with [`sync`](Self::sync).
-    pub(crate) fn get_sync(&self) -> bool {
-        self.sync
-    }
-
-    /// Returns the time set with [`wait_for_lock`](Self::wait_for_lock).
-    pub(crate) fn get_wait_for_lock(&self) -> Duration {
-        self.wait_for_lock
-    }
-
-    /// Returns the value set with [`in_place`](Self::in_place).
-    pub(crate) fn get_in_place(&self) -> bool {
-        self.in_place
-    }
-
-    /// Returns the value set with [`create_new`](Self::create_new).
-    pub(crate) fn get_create_new(&self) -> bool {
-        self.create_new
     }
 
     /// Returns the protocol set with [`pickle_protocol`](Self::pickle_protocol), or 4.
@@ -322,30 +282,13 @@ impl WriteOptions {
         self.pickle_protocol.unwrap_or(4)
     }
 
-    /// Returns the value set with [`preallocate`](Self::preallocate).
-    pub(crate) fn get_preallocate(&self) -> bool {
-        self.preallocate
-    }
-
     /// Returns the number of threads set with [`threads`](Self::threads), or the default.
     pub fn get_threads(&self) -> usize {
         thread_count(self.threads)
     }
 
-    pub(crate) fn get_compression(&self) -> Compression {
-        self.compression
-    }
-
     pub(crate) fn get_trailing(&self) -> &Trailing {
         &self.trailing
-    }
-
-    pub(crate) fn get_ra_bools(&self) -> bool {
-        self.ra_bools
-    }
-
-    pub(crate) fn get_uncommitted(&self) -> Uncommitted {
-        self.uncommitted
     }
 
     /// Returns the options for RA files, in which the first axis varies fastest: in C order, the axes are reversed.

@@ -95,16 +95,16 @@ pub(crate) fn replace_after_inspecting(
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     mut write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    if options.get_create_new() {
+    if options.create_new {
         return create_new(path, options, |file| write(file, &[]));
     }
-    if options.get_in_place() {
+    if options.in_place {
         // The old content is still in the file, which is locked at this point.
         let new = NewFile::begin(path, options)?;
         let written = inspect_in_place(new.file(), &look).and_then(|found| write(new.file(), &found));
         return new.end(written);
     }
-    let mut retries = Retries::new(options.get_wait_for_lock());
+    let mut retries = Retries::new(options.wait_for_lock);
     while retries.next_attempt() {
         let mut old = None;
         let (folder, name) = match target::resolve_destination(path).map_err(Error::while_writing)? {
@@ -211,7 +211,7 @@ pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locke
     match target::resolve_destination(path)? {
         Destination::File(folder, name) => open_or_create(&folder, &name, options),
         Destination::Open(file) => match bytes::len_of_regular(&file) {
-            Some(_) => Locked::new(file, LockPurpose::Change, options.get_wait_for_lock()),
+            Some(_) => Locked::new(file, LockPurpose::Change, options.wait_for_lock),
             None => Err(lock::not_regular()),
         },
     }
@@ -254,14 +254,14 @@ fn lock_if(
     // Either the file does not exist, or opening it will report the error.
     let Ok(target) = fs::metadata(path) else { return Ok(None) };
     let is_one = target.is_file() && is_input(&system::id_at(path)?);
-    match (is_one, options.get_in_place()) {
+    match (is_one, options.in_place) {
         (false, _) => Ok(None),
         (true, true) => {
             let reason = "the output is one of the inputs, and would be overwritten before it is read";
             Err(Fault::BadOption { reason: reason.into() }.into())
         }
         (true, false) => {
-            let locked = open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
+            let locked = open_locked(path, LockPurpose::Change, options.wait_for_lock)?;
             // It may have been replaced in the meantime, and then it is not an input.
             Ok(is_input(&system::id_of(&locked)?).then_some(locked))
         }
@@ -270,7 +270,7 @@ fn lock_if(
 
 /// Syncs a regular file if the options request it; does nothing for a pipe.
 fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && bytes::len_of_regular(file).is_some() {
+    if options.sync && bytes::len_of_regular(file).is_some() {
         file.sync_all()?;
     }
     Ok(())
@@ -278,7 +278,7 @@ fn sync_file(file: &File, options: &WriteOptions) -> Result<()> {
 
 /// Syncs a folder, so that a new name survives a loss of power, if the options request it.
 fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
-    if !options.get_sync() {
+    if !options.sync {
         return Ok(());
     }
     folder.sync().map_err(|error| {
@@ -289,7 +289,7 @@ fn sync_folder(folder: &Folder, options: &WriteOptions) -> Result<()> {
 
 /// Syncs the folder in which a file was created, if the options request it.
 pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> {
-    if !options.get_sync() {
+    if !options.sync {
         return Ok(());
     }
     match target::resolve_destination(path)? {
@@ -302,7 +302,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 ///
 /// A `File` or a `BufWriter<File>` can be synced.
 pub(crate) fn check_can_sync<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && streams::as_file_or_buffered(writer).is_none() {
+    if options.sync && streams::as_file_or_buffered(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
         return Err(Fault::BadOption { reason }.into());
     }
@@ -313,7 +313,7 @@ pub(crate) fn check_can_sync<W>(writer: &mut W, options: &WriteOptions) -> Resul
 ///
 /// The content and the length are synced, but not the timestamps.
 pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if !options.get_sync() {
+    if !options.sync {
         return Ok(());
     }
     Sink::of(writer).flush()?;

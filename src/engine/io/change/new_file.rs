@@ -60,7 +60,7 @@ impl<'o> NewFile<'o> {
     }
 
     fn begin_with(path: &Path, options: &'o WriteOptions, locked: OldLock<'o>) -> Result<Self> {
-        if options.get_create_new() {
+        if options.create_new {
             return match is_locked(&locked) {
                 true => Err(Fault::AlreadyExists.into()),
                 false => Self::begin_only_new(path, options),
@@ -91,7 +91,7 @@ impl<'o> NewFile<'o> {
             }
             return Ok(Self::of_stream(folder.open_stream(&name)?, options));
         }
-        if options.get_in_place() {
+        if options.in_place {
             // The old file itself is overwritten, so a caller who has yet to read it would find an empty file.
             if is_locked(&locked) {
                 return Err(not_named_by_path());
@@ -103,7 +103,7 @@ impl<'o> NewFile<'o> {
         }
         let old = if kind.is_some() { open_old(&folder, &name)? } else { None };
         if let Some(old) = old.as_ref().filter(|_| !is_locked(&locked)) {
-            lock::refuse_if_locked(old, options.get_wait_for_lock())?; // before anything is written
+            lock::refuse_if_locked(old, options.wait_for_lock)?; // before anything is written
         }
         let draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
             (Some(_), io::ErrorKind::PermissionDenied) => {
@@ -233,16 +233,16 @@ fn put_new(
     with_lock: bool,
 ) -> Result<()> {
     let mut put = || -> Result<()> {
-        if options.get_sync() {
+        if options.sync {
             // Synced before the file gets its name, as in `put_draft`.
             draft.sync()?;
         }
         if with_lock {
             // The lock is on the open file, which giving it a name may have to copy.
-            draft.ensure_named(folder, options.get_sync())?;
+            draft.ensure_named(folder, options.sync)?;
             lock::lock_new(&draft.file)?;
         }
-        draft.persist_new(folder, name, options.get_sync()).map_err(|error| match error.kind() {
+        draft.persist_new(folder, name, options.sync).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Fault::AlreadyExists.into(),
             _ => Error::from(error),
         })
@@ -260,13 +260,13 @@ fn put_draft(
 ) -> Result<()> {
     // Synced before the file gets its name: after a loss of power, the name must not refer to partial
     // content.
-    if options.get_sync() {
+    if options.sync {
         draft.sync()?;
     }
-    let mut retries = Retries::new(options.get_wait_for_lock());
+    let mut retries = Retries::new(options.wait_for_lock);
     while retries.next_attempt() {
         let Some(file) = &*old else {
-            match draft.persist_new(folder, name, options.get_sync()) {
+            match draft.persist_new(folder, name, options.sync) {
                 Ok(()) => return Ok(()),
                 // Another process has just created it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -277,7 +277,7 @@ fn put_draft(
             }
         };
         // The lock is held only for the rename; slower steps come before it.
-        draft.ensure_named(folder, options.get_sync())?;
+        draft.ensure_named(folder, options.sync)?;
         let lock = match &*locked {
             None => Some(lock::lock_for_replacing(file, retries.time_left())?),
             Some(_) => None,
@@ -315,7 +315,7 @@ fn replace_closed(
         Ok(found) if found == old => draft.replace_target(folder, name).map_err(explain_rename_error),
         Ok(_) => Err(Fault::Locked.into()), // another process has just replaced it
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
+            draft.persist_new(folder, name, options.sync).map_err(explain_rename_error)
         }
         Err(error) => Err(explain_rename_error(error)),
     }
@@ -339,6 +339,6 @@ fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
 
 /// Opens or creates a file to be written in place, and locks it, keeping existing content.
 pub(super) fn open_or_create(folder: &Folder, name: &OsStr, options: &WriteOptions) -> Result<Locked> {
-    let (open, wait) = (|| folder.open_or_create(name), options.get_wait_for_lock());
+    let (open, wait) = (|| folder.open_or_create(name), options.wait_for_lock);
     lock::open_locked_by(open, |file| folder.is_name_of(name, file), LockPurpose::Change, wait)
 }

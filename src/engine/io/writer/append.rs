@@ -154,7 +154,7 @@ impl RowWriter<File> {
         writable_header: WritableHeader,
     ) -> Result<Self> {
         let open = || {
-            let file = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
+            let file = change::open_locked(path, LockPurpose::Change, options.wait_for_lock)?;
             let (file, locked) = file.into_handle_and_lock()?;
             let mut writer = Self::open_for_append(file, row, options, writable_header)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
@@ -162,7 +162,7 @@ impl RowWriter<File> {
                 // The process that has created the file may have been killed before its name was synced.
                 change::sync_folder_of(path, options)?;
             }
-            if options.get_uncommitted() == Uncommitted::Recover {
+            if options.uncommitted == Uncommitted::Recover {
                 writer.commit()?; // so that a later error does not lose the recovered rows
             }
             Ok(writer)
@@ -183,7 +183,7 @@ impl RowWriter<File> {
             let unsynced = options.clone().sync(false);
             let empty =
                 RowWriter::new_without_locking(Cursor::new(Vec::new()), row, dtype.clone(), &unsynced)?;
-            let (mut writer, locked) = if options.get_create_new() {
+            let (mut writer, locked) = if options.create_new {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
                 let (file, locked) = file.into_handle_and_lock()?;
@@ -243,7 +243,7 @@ impl RowWriter<File> {
             return Err(Fault::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into());
         }
         let is_in_one_sector =
-            check_header_room_and_sector((&header, found.version), &head, &row, options.get_sync())?;
+            check_header_room_and_sector((&header, found.version), &head, &row, options.sync)?;
         let head = head.len();
 
         let need = header.payload_len().unwrap_or_default();
@@ -254,7 +254,7 @@ impl RowWriter<File> {
             read::check_no_array_follows(more, false, |head| Region::of_file(&file).fill_at(head, after))?;
         }
         let rows = more.checked_div(row_bytes).unwrap_or(0);
-        let kept = match options.get_uncommitted() {
+        let kept = match options.uncommitted {
             _ if more == 0 => 0,
             Uncommitted::Refuse => {
                 return Err(Fault::Uncommitted { bytes: more, rows, parts: 0 }.into());
@@ -462,7 +462,7 @@ impl WriteOptions {
         let rewrite_header = || {
             self.check_for(Verb::GrowHeader)?;
             // The file is locked before it is read, so that no row appended in between is lost.
-            let old = change::open_locked(path, LockPurpose::Change, self.get_wait_for_lock())?;
+            let old = change::open_locked(path, LockPurpose::Change, self.wait_for_lock)?;
             let (found, head, have) = read_header_and_tail_len(&old)?;
             change::replace_locked(path, old, self, |mut old, mut file| {
                 file.write_all(&npy::format_growing(&found.header, None)?)?;

@@ -15,7 +15,7 @@ use crate::transfer::{Sink, os, streams};
 /// Returns the dtype for elements that are written later.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
     const { A::FILE_LAYOUT.assert_writable() };
-    if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
+    if A::FILE_LAYOUT.takes_len && options.text_width.is_none() {
         let reason = "text that is written incrementally needs a width".into();
         return Err(Error::from(Fault::BadOption { reason }).with_help(Remedy::TextWidth));
     }

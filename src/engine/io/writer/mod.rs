@@ -70,7 +70,7 @@ pub struct NpyWriter<A, W = File> {
 impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     pub(crate) fn of_shape<Sh: ShapeBuilder>(writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
         let (order, shape) = order_and_lengths(shape.into_shape_with_order());
-        let order = options.get_order().unwrap_or(order);
+        let order = options.order.unwrap_or(order);
         let header = Header::new(dtype_for::<A>(options)?, order, shape)?;
         RowWriter::with_header(writer, header, options).map(Self::of_rows)
     }

@@ -135,7 +135,7 @@ impl<W: Write> RowWriter<W> {
 
     /// Writes the header of an array of a known shape.
     pub(super) fn with_header(mut writer: W, header: Header, options: &WriteOptions) -> Result<Self> {
-        let head = npy::format(&header, options.get_version())?;
+        let head = npy::format(&header, options.version)?;
         change::check_can_sync(&mut writer, options)?;
         Sink::of(&mut writer).write(&head)?;
         let row = match (header.order(), header.shape()) {
@@ -358,9 +358,9 @@ impl<W: Write + Seek> RowWriter<W> {
     ) -> Result<Self> {
         let row = Shape::from(row);
         // With one axis, both orders are the same.
-        let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
+        let order = if row.ndim() == 0 { Order::C } else { options.order.unwrap_or_default() };
         let header = Header::new(dtype, order, shape_of_rows(&row, order, 0))?;
-        let head = npy::format_growing(&header, options.get_version())?;
+        let head = npy::format_growing(&header, options.version)?;
         let start = writer.stream_position()?;
         change::check_can_sync(&mut writer, options)?;
         let file = streams::as_file_or_buffered(&mut writer);
@@ -407,7 +407,7 @@ fn lock_file_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Lock
         return Ok(None);
     }
     match file.try_clone() {
-        Ok(file) => Locked::new(file, LockPurpose::Change, options.get_wait_for_lock()).map(Some),
+        Ok(file) => Locked::new(file, LockPurpose::Change, options.wait_for_lock).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(None), // WASI has neither
         Err(error) => Err(error.into()),
     }
