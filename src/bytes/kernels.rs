@@ -184,7 +184,7 @@ impl StridedBlocks<'_> {
     ///
     /// # Panics
     ///
-    /// If there is no such block.
+    /// If the index is out of bounds.
     pub(crate) fn get(&self, index: usize) -> (isize, usize, StridedLayout) {
         assert!(index < self.count(), "the number of a block");
         let Self { layout, axis, step } = *self;

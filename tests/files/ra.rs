@@ -621,13 +621,27 @@ fn ra_file_with_unknown_end_is_not_replaced() {
     }
 }
 
+/// Elements that are arrays have the last axes, from whichever file the header comes.
+#[test]
+fn header_of_ra_file_describes_elements_alone() {
+    let mut file = Vec::new();
+    arr2(&[[0.0, 1.0], [10.0, 11.0], [20.0, 21.0]]).write_ra(&mut file).unwrap();
+    let ndarray_io::header::Parsed::Done(found, start) = ra::parse(&file).unwrap() else {
+        panic!("the header is complete")
+    };
+    assert_eq!((found.header.shape(), found.header.order()), (&[3, 2][..], Order::Fortran));
+    let source = ndarray_io::bytes::InMemory(file[start..].to_vec());
+    let elements = ReadOptions::new().open_elements(source, 0, found.header).unwrap();
+    let rows = elements.read::<ndarray::Array1<[f64; 2]>>().unwrap();
+    assert_eq!(rows, arr1(&[[0.0, 1.0], [10.0, 11.0], [20.0, 21.0]]));
+}
+
 /// The numbers of `ml_dtypes` are little-endian: a file whose flag says that it is big-endian has others.
 #[cfg(feature = "half-2")]
 #[test]
 fn big_endian_composites_are_no_numbers_of_two_bytes() {
     use half::{bf16, f16};
     use ndarray::Array1;
-    use num_complex::Complex;
 
     for (flags, is_read) in [(0, true), (1, false)] {
         let file = |size: u64| {

@@ -48,7 +48,7 @@ fn headers_are_checked_when_they_are_deserialized() {
     let value = json!({ "dtype": "<i4", "order": "fortran", "shape": [2, 3] });
     assert_eq!(to_value(&header).unwrap(), value);
     assert_eq!(from_value::<Header>(value).unwrap(), header);
-    // The axes of an RA file are in another order, which is no part of what is compared.
+    // Equal with the axes of an RA file, too: from which format a header comes is not compared.
     let mut ra = Vec::new();
     ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]).t().write_ra(&mut ra).unwrap();
     let ndarray_io::header::Parsed::Done(found, _) = ndarray_io::ra::parse(&ra).unwrap() else {

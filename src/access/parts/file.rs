@@ -538,7 +538,7 @@ impl NpyFile {
         options.refuse_trailing_check()?;
         header.check_empty_items()?;
         let descr = header.dtype().to_string();
-        let header = header.with_innermost_first(false); // as the user would make it
+        let header = header.with_innermost_first(false); // the elements alone are of no format
         let found = NpyHeader { header, version: Version::V1, descr };
         let file = Self::of(bytes, (FormatHeader::Npy(found), 0), options)?;
         Ok(file.without_refresh("the array has no header that could have changed"))

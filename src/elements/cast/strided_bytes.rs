@@ -106,7 +106,7 @@ impl<'a> StridedBytes<'a> {
     ///
     /// # Panics
     ///
-    /// If there is no such block.
+    /// If the index is out of bounds.
     pub(crate) fn block(&self, index: usize) -> Self {
         let (offset, _, layout) = self.layout.blocks().get(index);
         Self { first: self.first.wrapping_offset(offset), layout, borrowed: PhantomData }
