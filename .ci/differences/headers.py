@@ -39,7 +39,7 @@ def random_descr(rng, depth=0):
 HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
     ("'?'", "(40,)"), ("[('a', '2i4')]", "(2,)"), ("'M8[0D]'", "(2,)"), ("'M8[s/-2]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
     ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
-    ("'f1'", "(2,)"), ("'f01'", "(2,)"), ("'\t'", "(2,)"),
+    ("['a?']", "(2,)"), ("'f1'", "(2,)"), ("'f01'", "(2,)"), ("'\t'", "(2,)"),
 ]]
 
 
@@ -158,6 +158,7 @@ def explain_header(head, data, answer, fault, message, found):
         "bool": fault == "bad_bool",
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
         "comma-dtype": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]? *[(\d]|\d +[a-z]|[a-z]\d+,\d*[a-z]""", text),
+        "text-field": "field is not a tuple" in message,
         "zero-multiple": re.search(r"(?:[Mm]8|(?:datetime|timedelta)64)\[(?:\s*[+-]?0+[A-Za-z]|[^]]*/\s*-)", text) and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),

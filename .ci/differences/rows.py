@@ -11,6 +11,7 @@ ROWS = [
      "No writer does that; in a file with two shapes, one is wrong."),
     ("Files and headers", "comma-dtype", "repeats and shapes in the text of a type: `[('a', '2i4')]`, `'(2,3)f8,i4'`", "an error",
      "`numpy.save` writes none of them."),
+    ("Files and headers", "text-field", "a text of two characters in a list of fields is a name and a type: `['a?']` is `[('a', '?')]`", "an error", "`numpy.save` writes none of them."),
     ("Files and headers", "zero-multiple", "`'M8[0D]'`, `'M8[s/-2]'`: a multiple of 0, or a negative one", "an error", "A count of it means nothing; `numpy.save` writes such a dtype only if it was asked for."),
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'\\|O'` for it."),
     ("Files and headers", "old-alias", "from 2.5 on, `'a3'` is an error", "read as `'S3'`", "Files of earlier versions have it."),

@@ -17,20 +17,26 @@ pub(crate) struct Source<'a> {
     origin: Origin<'a>,
     /// How many bytes have been consumed.
     position: u64,
-    /// The file's own position, if the source began there.
-    position_guard: Option<FilePositionGuard<'a>>,
+    reader: Reader<'a>,
 }
 
 enum Origin<'a> {
-    Slice(SliceReader<'a>),
-    /// What remains of a range of bytes.
-    Region(Region<'a>),
-    /// A selection of an array's bytes.
-    Runs(Region<'a>, &'a Runs),
+    /// What remains of bytes that can be read at any offset.
+    Random(Positioned<'a>),
     /// A stream, and how many bytes remain, if known.
-    Stream(&'a mut dyn Read, Option<u64>),
-    /// A stream that belongs to the source, and how many bytes remain.
-    Owned(Box<dyn Read>, u64),
+    Stream(Stream<'a>, Option<u64>),
+}
+
+enum Stream<'a> {
+    Borrowed(&'a mut dyn Read),
+    Owned(Box<dyn Read>),
+}
+
+/// The caller's reader of which the bytes are: it shows what has been consumed.
+enum Reader<'a> {
+    None,
+    Slice(SliceReader<'a>),
+    File(FilePositionGuard<'a>),
 }
 
 impl<'a> Source<'a> {
@@ -39,11 +45,12 @@ impl<'a> Source<'a> {
     /// Slices and regular files are detected, and have a known length; anything else is a stream.
     pub(crate) fn of<R: Read>(reader: &'a mut R) -> Self {
         if streams::is_slice::<R>() {
-            let bytes = streams::as_slice(reader).map(Origin::Slice);
-            return Self::from(bytes.unwrap_or_else(|| unreachable!("it was recognised above")));
+            let Some(slice) = streams::as_slice(reader) else { unreachable!("it was recognised above") };
+            let region = Region::of_memory(slice.get());
+            return Self { reader: Reader::Slice(slice), ..Self::region(region) };
         }
         let Some(part) = streams::as_file(reader).and_then(rest_of_regular_file) else {
-            return Self::from(Origin::Stream(reader, None));
+            return Self::from(Origin::Stream(Stream::Borrowed(reader), None));
         };
         match streams::as_file(reader) {
             Some(file) => Self::of_file_range(file, part),
@@ -63,46 +70,40 @@ impl<'a> Source<'a> {
     ///
     /// Reading does not move that position until the source is [settled](Self::sync_file_position).
     fn of_file_range(file: &'a File, part: Range<u64>) -> Self {
-        let position_guard = FilePositionGuard { file, at: AtomicU64::new(part.start) };
-        Self {
-            position_guard: Some(position_guard),
-            ..Self::from(Origin::Region(Region::of_file(file).part(part)))
-        }
+        let guard = FilePositionGuard { file, at: AtomicU64::new(part.start) };
+        Self { reader: Reader::File(guard), ..Self::region(Region::of_file(file).part(part)) }
     }
 
     /// Creates a source for a range of bytes, whose end must be fixed.
     pub(crate) fn region(region: Region<'a>) -> Self {
-        Self::from(Origin::Region(region))
+        Self::from(Origin::Random(Positioned { region, runs: None }))
     }
 
     /// Creates a source for the next `len` bytes of a stream.
     #[cfg(feature = "npz")]
     pub(crate) fn part_of_stream(stream: &'a mut dyn Read, len: u64) -> Self {
-        Self::from(Origin::Stream(stream, Some(len)))
+        Self::from(Origin::Stream(Stream::Borrowed(stream), Some(len)))
     }
 
     /// Creates a source for the next `len` bytes of a stream, which it owns.
     pub(crate) fn of_owned(stream: Box<dyn Read>, len: u64) -> Self {
-        Self::from(Origin::Owned(stream, len))
+        Self::from(Origin::Stream(Stream::Owned(stream), Some(len)))
     }
 
     /// Creates a source for selected bytes of an array.
     pub(crate) fn runs(array: Region<'a>, runs: &'a Runs) -> Self {
-        Self::from(Origin::Runs(array, runs))
+        Self::from(Origin::Random(Positioned { region: array, runs: Some((runs, 0)) }))
     }
 
     fn from(origin: Origin<'a>) -> Self {
-        Self { origin, position: 0, position_guard: None }
+        Self { origin, position: 0, reader: Reader::None }
     }
 
     /// Returns how many bytes remain, if known.
     pub(crate) fn remaining(&self) -> Option<u64> {
         match &self.origin {
-            Origin::Slice(slice) => Some(slice.get().len() as u64),
-            Origin::Region(rest) => Some(rest.given_len()),
-            Origin::Runs(_, runs) => Some(runs.byte_len().saturating_sub(self.position)),
+            Origin::Random(rest) => Some(rest.len()),
             Origin::Stream(_, left) => *left,
-            Origin::Owned(_, left) => Some(*left),
         }
     }
 
@@ -119,15 +120,14 @@ impl<'a> Source<'a> {
     /// Reads up to `max_len` bytes, fewer only at the end, and returns how many were read.
     pub(crate) fn fill_read_buf(&mut self, buf: &mut ReadBuf<'_>, max_len: usize) -> Result<usize> {
         let filled = match &mut self.origin {
+            Origin::Random(rest) => rest.fill_read_buf(buf, max_len, 0)?,
             Origin::Stream(stream, left) => {
-                buf.fill_from_reader(*stream, max_len.min(saturated(left.unwrap_or(u64::MAX))))?
+                let max_len = left.map_or(max_len, |left| max_len.min(saturated(left)));
+                match stream {
+                    Stream::Borrowed(stream) => buf.fill_from_reader(*stream, max_len)?,
+                    Stream::Owned(stream) => buf.fill_from_reader(stream, max_len)?,
+                }
             }
-            Origin::Owned(stream, left) => buf.fill_from_reader(stream, max_len.min(saturated(*left)))?,
-            Origin::Region(rest) => rest.fill_read_buf(buf, max_len, 0)?,
-            _ => match self.positioned() {
-                Some(positioned) => positioned.fill_read_buf(buf, max_len, 0)?,
-                None => unreachable!("only a stream has no positions"),
-            },
         };
         self.advance(filled as u64);
         Ok(filled)
@@ -135,32 +135,22 @@ impl<'a> Source<'a> {
 
     /// Returns concurrent random access to the rest of the source; `None` for a stream.
     pub(crate) fn positioned(&self) -> Option<Positioned<'a>> {
-        match &self.origin {
-            Origin::Slice(slice) => Some(Positioned { region: Region::of_memory(slice.get()), runs: None }),
-            Origin::Region(rest) => Some(Positioned { region: *rest, runs: None }),
-            Origin::Runs(array, runs) => {
-                Some(Positioned { region: *array, runs: Some((runs, self.position)) })
-            }
-            Origin::Stream(..) | Origin::Owned(..) => None,
+        match self.origin {
+            Origin::Random(rest) => Some(rest),
+            Origin::Stream(..) => None,
         }
     }
 
     /// Returns a source of the same bytes that does not advance this one; `None` for a stream.
     pub(crate) fn lookahead(&self) -> Option<Self> {
-        let origin = match &self.origin {
-            Origin::Slice(slice) => Origin::Region(Region::of_memory(slice.get())),
-            Origin::Region(rest) => Origin::Region(*rest),
-            Origin::Runs(array, runs) => Origin::Runs(*array, runs),
-            Origin::Stream(..) | Origin::Owned(..) => return None,
-        };
-        Some(Self { origin, position: self.position, position_guard: None })
+        let rest = self.positioned()?;
+        Some(Self { position: self.position, ..Self::from(Origin::Random(rest)) })
     }
 
     /// Skips up to `bytes` bytes, and returns how many were skipped.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<u64> {
-        let is_stream = matches!(self.origin, Origin::Stream(..) | Origin::Owned(..));
-        if let (Some(remaining), false) = (self.remaining(), is_stream) {
-            let skipped = bytes.min(remaining);
+        if let Origin::Random(rest) = &self.origin {
+            let skipped = bytes.min(rest.len());
             self.advance(skipped);
             return Ok(skipped);
         }
@@ -184,11 +174,19 @@ impl<'a> Source<'a> {
     pub(crate) fn advance(&mut self, bytes: u64) {
         self.position += bytes;
         match &mut self.origin {
-            Origin::Slice(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
-            Origin::Region(rest) => *rest = rest.after(bytes),
-            Origin::Runs(..) => {}
+            Origin::Random(rest) => rest.advance(bytes),
             Origin::Stream(_, left) => *left = left.map(|left| left.saturating_sub(bytes)),
-            Origin::Owned(_, left) => *left = left.saturating_sub(bytes),
+        }
+        if let Reader::Slice(slice) = &mut self.reader {
+            slice.advance(saturated(bytes));
+        }
+    }
+
+    /// Returns what remains of a range of bytes; `None` for a selection or a stream.
+    fn range(&mut self) -> Option<&mut Region<'a>> {
+        match &mut self.origin {
+            Origin::Random(Positioned { region, runs: None }) => Some(region),
+            _ => None,
         }
     }
 
@@ -196,34 +194,34 @@ impl<'a> Source<'a> {
     ///
     /// Returns `false` if the source is a slice, a selection or a stream.
     pub(crate) fn restart(&mut self) -> bool {
-        let Origin::Region(rest) = &mut self.origin else { return false };
-        *rest = rest.with_preceding(self.position);
+        let position = self.position;
+        if let Reader::Slice(_) = self.reader {
+            return false;
+        }
+        let Some(rest) = self.range() else { return false };
+        *rest = rest.with_preceding(position).up_to_source_end();
         self.position = 0;
-        self.update_length();
         true
     }
 
     /// Returns the file whose locks coordinate access to the source, if any.
     pub(crate) fn lock_file(&self) -> Option<&'a File> {
-        match self.origin {
-            Origin::Region(rest) => rest.lock_file(),
-            _ => None,
-        }
+        self.positioned().filter(Positioned::is_contiguous)?.region.lock_file()
     }
 
     /// Updates the end of the source, if it is a file, to the current end of the file.
     pub(crate) fn update_length(&mut self) {
-        if let Origin::Region(rest) = &mut self.origin {
+        if let Some(rest) = self.range() {
             *rest = rest.up_to_source_end();
         }
     }
 
     /// Moves the file's own position to the current position of the source, if the source began there.
     pub(crate) fn sync_file_position(&self) -> Result<()> {
-        if let (Origin::Region(rest), Some(position_guard)) = (&self.origin, &self.position_guard) {
-            let mut file = position_guard.file;
-            file.seek(SeekFrom::Start(rest.start()))?;
-            position_guard.at.store(rest.start(), Ordering::Relaxed);
+        if let (Some(rest), Reader::File(guard)) = (self.positioned(), &self.reader) {
+            let (mut file, at) = (guard.file, rest.region.start());
+            file.seek(SeekFrom::Start(at))?;
+            guard.at.store(at, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -267,6 +265,20 @@ pub(crate) struct Positioned<'a> {
 }
 
 impl<'a> Positioned<'a> {
+    fn len(&self) -> u64 {
+        match self.runs {
+            Some((runs, position)) => runs.byte_len().saturating_sub(position),
+            None => self.region.given_len(),
+        }
+    }
+
+    fn advance(&mut self, bytes: u64) {
+        match &mut self.runs {
+            Some((_, position)) => *position += bytes,
+            None => self.region = self.region.after(bytes),
+        }
+    }
+
     /// Returns the rest of the source, if it is contiguous and in memory.
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         if self.runs.is_some() { None } else { self.region.bytes() }
