@@ -162,7 +162,8 @@ def explain_header(head, data, answer, fault, message, found):
         "zero-multiple": re.search(r"(?:[Mm]8|(?:datetime|timedelta)64)\[(?:\s*[+-]?0+[A-Za-z]|[^]]*/\s*-)", text) and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
-        "unnamed-array": (fault == "object_needs_opt_in" or "duplicate field name ''" in message) and re.search("\\('', ", text),
-        "axis-of-objects": answer == "objects" and ("negative length" in message or "not an integer" in message),
+        "unnamed-array": (fault == "object_needs_opt_in" or "duplicate field name ''" in message) and re.search(r"""\(\s*(''|"")\s*,""", text),
+        # Of what is too long to be made, the shape is not used either.
+        "axis-of-objects": answer in ("objects", "long") and ("negative length" in message or "not an integer" in message),
     }
     return next((name for name, holds in rows.items() if holds), None)

@@ -26,7 +26,7 @@ use super::remote::display_name;
 use super::select::{Arrays, Selection};
 
 /// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = format!("{EXAMPLES}\n\n{}", format_options_help().trim_end()))]
 pub(crate) struct Arguments {
     /// The order of the elements
@@ -125,7 +125,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let wanted = arguments.to.or_else(|| Format::of_extension(&arguments.output));
     // A folder has rules of its own.
     let mut output = Output::new(&arguments.output, arguments.force || wanted == Some(Format::Stack))?;
-    let input = Rc::new(output.open_input(&arguments.input)?);
+    let (input, selection) =
+        arguments.selection.open_with(&arguments.input, |path| output.open_input(path))?;
+    let (input, arguments) = (Rc::new(input), &Arguments { selection, ..arguments.clone() });
     let Some(output) = other_formats::convert_or_return_output(arguments, &input, wanted, output, out)?
     else {
         return Ok(0);

@@ -88,12 +88,12 @@ fn join(arguments: &JoinArguments, out: &mut dyn Write, functions: &JoinFunction
     let mut output = Output::new(&arguments.output, arguments.force)?;
     let options = crate::reading::options();
     let mut progress = Progress::new();
-    let has_no_selection = !arguments.selection.selects_array() && !arguments.selection.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
     let is_many = arguments.files.len() > MAX_OPEN_FILES;
     let mut is_reported = false;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
-        let input = output.open_input(path)?;
+        let (input, selection) = arguments.selection.open_with(path, |path| output.open_input(path))?;
+        let has_no_selection = !selection.selects_array() && !selection.is_partial();
         if input.is_output() && !std::mem::replace(&mut is_reported, true) {
             // Meant by users who add to a file, but not by those of `*.npy` who run the same command again.
             report(&input.at("is one of the inputs as well: what is in it now is joined, too"));
@@ -104,11 +104,9 @@ fn join(arguments: &JoinArguments, out: &mut dyn Write, functions: &JoinFunction
             );
             return Err(input.at(text));
         }
-        let source = arguments.selection.open_one_complete(&input, &options);
+        let source = selection.open_one_complete(&input, &options);
         let source = source.map_err(|failure| match input.format() {
-            Format::Npz if !arguments.selection.selects_array() => {
-                with_advice(failure, "arrays of one archive are joined as files: ndio unpack makes them")
-            }
+            Format::Npz if !selection.selects_array() => with_advice(failure, "FILE.npz:NAME is one of them"),
             _ => failure,
         })?;
         match source.array {

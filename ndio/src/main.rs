@@ -5,19 +5,22 @@
 
 #![forbid(unsafe_code)]
 
+mod calc;
 mod cells;
 mod changes;
+mod check;
 mod convert;
+mod count;
 mod diff;
 #[cfg(feature = "oracle")]
 mod exact;
 mod failure;
+mod find;
 mod formats;
 mod growth;
 mod info;
 mod input;
 mod join;
-#[cfg(feature = "remote")]
 mod list;
 mod manual;
 mod other_formats;
@@ -30,17 +33,21 @@ mod query;
 mod reading;
 mod refs;
 mod remote;
+mod rows;
 mod scan;
 mod select;
 mod show;
 mod source;
 mod split;
 mod stats;
+mod summary;
 mod terminal;
 mod unpack;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -73,6 +80,7 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Verb {
+    Ls(list::Arguments),
     #[command(aliases = ["describe", "list"])]
     Info(info::Arguments),
     #[command(aliases = ["print", "dump", "head"])]
@@ -92,12 +100,15 @@ enum Verb {
     #[command(aliases = ["compare", "cmp"])]
     Diff(diff::Arguments),
     Plot(plot::Arguments),
-    #[command(alias = "check")]
+    Calc(calc::Arguments),
+    Stats(stats::Arguments),
+    #[command(alias = "unique")]
+    Count(count::Arguments),
+    Find(find::Arguments),
+    Check(check::Arguments),
     Verify(verify::Arguments),
     Scan(scan::Arguments),
     Query(query::Arguments),
-    #[cfg(feature = "remote")]
-    Ls(list::Arguments),
     // The exact form is for test oracles, so it is not listed in the help.
     #[cfg(feature = "oracle")]
     #[command(hide = true)]
@@ -109,6 +120,9 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
+            Self::Ls(arguments) => {
+                list::run(arguments, &mut PipeCloseTolerantWriter::new(&mut JsonWriter(out)))
+            }
             Self::Info(arguments) => {
                 info::run(arguments, &mut PipeCloseTolerantWriter::new(&mut JsonWriter(out)))
             }
@@ -128,6 +142,11 @@ impl Verb {
                 diff::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
             }
             Self::Plot(arguments) => plot::run(arguments, out),
+            Self::Calc(arguments) => calc::run(arguments, out),
+            Self::Stats(arguments) => stats::run(arguments, out),
+            Self::Count(arguments) => count::run(arguments, out),
+            Self::Find(arguments) => find::run(arguments, out),
+            Self::Check(arguments) => check::run(arguments, &mut EscapingWriter(out)),
             Self::Verify(arguments) => {
                 verify::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
             }
@@ -135,8 +154,6 @@ impl Verb {
                 scan::run(arguments, &mut PipeCloseTolerantWriter::new(&mut JsonWriter(out)))
             }
             Self::Query(arguments) => query::run(arguments, &mut EscapingWriter(out)),
-            #[cfg(feature = "remote")]
-            Self::Ls(arguments) => list::run(arguments, &mut JsonWriter(out)),
             #[cfg(feature = "oracle")]
             Self::Json(arguments) => exact::run(arguments, out),
             Self::Completions(arguments) => manual::completions(arguments, out),
@@ -146,7 +163,9 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    let matches = Program::command().try_get_matches().unwrap_or_else(|error| exit_with_usage_error(&error));
+    let matches = Program::command()
+        .try_get_matches_from(with_verb(std::env::args_os()))
+        .unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     failure::set_verb_flags(accepted_flags(&matches));
     let mut out = io::BufWriter::new(StdoutWriter(io::stdout().lock()));
@@ -163,6 +182,24 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Adds the verb that files alone mean: `info` of one file, and `ls` of several or of a folder.
+fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let is_verb = |name: &OsString| {
+        let names =
+            |verb: &Command| verb.get_name() == name || verb.get_all_aliases().any(|alias| alias == name);
+        name == "help" || Program::command().get_subcommands().any(names)
+    };
+    let exists = |path: &OsString| Path::new(path).exists();
+    match &arguments[1..] {
+        [first, ..] if is_verb(first) || !exists(first) => {}
+        [file] if !Path::new(file).is_dir() => arguments.insert(1, "info".into()),
+        [_, others @ ..] if others.iter().all(exists) => arguments.insert(1, "ls".into()),
+        _ => {}
+    }
+    arguments
 }
 
 /// Ends the program with an error of its arguments, or with the help that was asked for.

@@ -1,6 +1,7 @@
 //! The choice of arrays and of parts of them: one grammar for every verb that reads arrays.
 
 mod arrays;
+mod operand;
 mod part;
 
 use clap::Args;

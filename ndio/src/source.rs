@@ -74,7 +74,7 @@ impl Source {
     }
 
     /// Wraps an array in memory whose elements are not Python objects.
-    fn in_memory(array: DynArray, name: &Path) -> Result<Self, Failure> {
+    pub(crate) fn in_memory(array: DynArray, name: &Path) -> Result<Self, Failure> {
         let shape = array.shape().to_vec();
         let header = Header::new(array.dtype().clone(), array.order(), shape.into())?;
         let bytes = with_header(&header, Arc::new(InMemory(ArrayBytes(array))), 0)?;
@@ -210,5 +210,23 @@ impl Source {
             SourceArray::Objects(array) => write!(out, "{}", array.display_with(display_options))?,
         }
         Ok(())
+    }
+}
+
+impl ndarray_io_compute::Source for Source {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn slice(&self, slice: &[SliceInfoElem]) -> ndarray_io::Result<DynArray> {
+        self.slice(slice)
+    }
+
+    fn blocks(&self) -> Blocks<'_, DynArray> {
+        self.blocks()
     }
 }

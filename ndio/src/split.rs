@@ -10,7 +10,6 @@ use ndarray_io::npy;
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::growth;
-use super::input::Input;
 use super::join::normalize_axis;
 use super::output::{
     Content, Output, already_exists_failure, folder_of, is_regular, is_same_file, refuse_in_stack,
@@ -49,13 +48,14 @@ pub(crate) struct Split {
 }
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
-    let input = Input::open(&arguments.file)?;
-    let source = arguments.selection.open_one_complete(&input, &crate::reading::options())?;
+    let (input, selection) = arguments.selection.open(&arguments.file)?;
+    let source = selection.open_one_complete(&input, &crate::reading::options())?;
     let axis = normalize_axis(arguments.axis, source.shape().len()).map_err(|failure| input.at(failure))?;
     let length = source.shape()[axis];
     let part_ends = part_ends(length, arguments)?;
-    let is_file = arguments.file.is_file();
-    let stem = arguments.file.file_stem().filter(|_| is_file);
+    let file = input.name();
+    let is_file = file.is_file();
+    let stem = file.file_stem().filter(|_| is_file);
     let stem = stem.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
     let folder = match &arguments.output {
         Some(folder) if remote::is_url(folder) => {
@@ -66,16 +66,16 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
             .into());
         }
         Some(folder) => folder.clone(),
-        None if is_file => folder_of(&arguments.file),
+        None if is_file => folder_of(file),
         None => PathBuf::from("."),
     };
     check_folder(&folder)?;
-    refuse_in_stack(&folder.join("0"), &arguments.file)?;
+    refuse_in_stack(&folder.join("0"), file)?;
     std::fs::create_dir_all(&folder).map_err(|error| at(&folder, error.into()))?;
     let digits = part_ends.len().saturating_sub(1).to_string().len();
     let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     // Look at all outputs before the first is written.
-    if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| is_same_file(path, &arguments.file)) {
+    if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| is_same_file(path, file)) {
         return Err(at(&path, "a part would take the place of the array that is split".into()));
     }
     if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| !arguments.force && is_regular(path)) {

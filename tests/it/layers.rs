@@ -178,8 +178,8 @@ fn files_are_changed_only_in_io_change() {
     let own = source.join("engine/io/change");
     // The program and the stores as well: they change files through the library.
     let mut all = files(&source);
-    for member in
-        ["../formats/src", "../ndio/src", "../refs/src", "../store/src"].map(|member| source.join(member))
+    for member in ["../compute/src", "../formats/src", "../ndio/src", "../refs/src", "../store/src"]
+        .map(|member| source.join(member))
     {
         all.extend(member.exists().then(|| files(&member)).into_iter().flatten());
     }
@@ -380,8 +380,17 @@ fn unsafe_code_matches_safety_guide() {
     }
     let mut found = BTreeSet::new();
     // A package has no other members of the workspace.
-    let folders = ["src", "derive/src", "formats/src", "ndio/src", "python/src", "refs/src", "store/src"]
-        .map(|folder| root.join(folder));
+    let folders = [
+        "src",
+        "compute/src",
+        "derive/src",
+        "formats/src",
+        "ndio/src",
+        "python/src",
+        "refs/src",
+        "store/src",
+    ]
+    .map(|folder| root.join(folder));
     for path in folders.iter().filter(|folder| folder.exists()).flat_map(|folder| files(folder)) {
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let inner = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");

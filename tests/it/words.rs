@@ -167,6 +167,7 @@ fn documentation_avoids_listed_phrases() {
     let mut paths = Vec::new();
     for folder in [
         "src",
+        "compute/src",
         "derive",
         "formats",
         "matrices/src",
@@ -312,9 +313,19 @@ fn snake_case(name: &str) -> String {
 fn item_and_test_names_avoid_unclear_words() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in
-        ["src", "derive", "formats", "matrices", "ndio", "python/src", "refs", "store", "tests", "benches"]
-    {
+    for folder in [
+        "src",
+        "compute",
+        "derive",
+        "formats",
+        "matrices",
+        "ndio",
+        "python/src",
+        "refs",
+        "store",
+        "tests",
+        "benches",
+    ] {
         let folder = root.join(folder);
         if folder.exists() {
             collect_text_files(&folder, &mut paths); // a package has no other members

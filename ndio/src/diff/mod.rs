@@ -58,12 +58,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
-    let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
+    let (a, of_a) = arguments.selection.open(&arguments.a)?;
+    let (b, of_b) = arguments.selection.open(&arguments.b)?;
     let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
-    let are_equal = match are_archives && !arguments.selection.selects_array() {
-        true if arguments.selection.array.is_some() => return Err("--array is for NPY files".into()),
-        true => compare_archives(arguments, [&a, &b], &options, out)?,
-        false => compare_files(arguments, [&a, &b], &options, out)?,
+    let are_equal = match are_archives && !of_a.selects_array() && !of_b.selects_array() {
+        true if of_a.array.is_some() => return Err("--array is for NPY files".into()),
+        true => compare_archives(arguments, [(&a, &of_a), (&b, &of_b)], &options, out)?,
+        false => compare_files(arguments, [(&a, &of_a), (&b, &of_b)], &options, out)?,
     };
     Ok(u8::from(!are_equal))
 }
@@ -71,24 +72,23 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 /// Compares the arrays of two files, each of which may have several.
 fn compare_files(
     arguments: &Arguments,
-    [a, b]: [&Input; 2],
+    [(a, of_a), (b, of_b)]: [(&Input, &Selection); 2],
     options: &ReadOptions,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let selection = &arguments.selection;
     // The choice applies to the file of the two that has several arrays: at least one of them.
-    if let Err(failure) = selection.check_format(a, a.format())
-        && selection.check_format(b, b.format()).is_err()
+    if let Err(failure) = of_a.check_format(a, a.format())
+        && of_b.check_format(b, b.format()).is_err()
     {
         return Err(failure);
     }
-    let of = |input: &Input| Selection {
+    let of = |input: &Input, selection: &Selection| Selection {
         member: selection.member.clone().filter(|_| input.format() == Format::Npz),
         index: selection.index.filter(|_| input.format() == Format::Npz),
         array: selection.array.filter(|_| input.format() == Format::Npy),
         ..selection.clone()
     };
-    let (of_a, of_b) = (of(a), of(b));
+    let (of_a, of_b) = (of(a, of_a), of(b, of_b));
     let (mut ones, mut twos) = (of_a.open_all(a, options, true)?, of_b.open_all(b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
@@ -113,7 +113,7 @@ fn compare_files(
 
 fn compare_archives(
     arguments: &Arguments,
-    [a, b]: [&Input; 2],
+    [(a, of_a), (b, of_b)]: [(&Input, &Selection); 2],
     options: &ReadOptions,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
@@ -144,11 +144,11 @@ fn compare_archives(
             continue;
         };
         are_equal &= if one.holds_array(*index)? {
-            let of = |archive: &NpzFile, index: usize, input: &Input| {
-                let member = Source::open_member(archive, index, input, arguments.selection.slice.is_none())?;
-                arguments.selection.part_of(member)?.ensure_iterable()
+            let of = |archive: &NpzFile, index: usize, input: &Input, selection: &Selection| {
+                let member = Source::open_member(archive, index, input, selection.slice.is_none())?;
+                selection.part_of(member)?.ensure_iterable()
             };
-            let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
+            let (one, two) = (of(&one, *index, a, of_a)?, of(&two, *other, b, of_b)?);
             compare_arrays(&format!("{}: ", member_text(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.members()[*index].size() == two.members()[*other].size()

@@ -17,7 +17,7 @@ use crate::failure::{Failure, escape_for_terminal, one_line_message};
 use crate::formats::Format;
 use crate::input::Input;
 use crate::source::Source;
-use crate::stats::Summary;
+use crate::summary::Summary;
 
 /// A member of an archive, and what could be read of it.
 struct MemberInfo<'a> {

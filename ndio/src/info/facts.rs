@@ -11,7 +11,7 @@ use crate::cells::dtype_text;
 use crate::failure::{Failure, escape_for_terminal};
 use crate::formats::Format;
 use crate::input::Input;
-use crate::stats::Summary;
+use crate::summary::Summary;
 
 /// What is known of the file itself.
 #[derive(Serialize)]

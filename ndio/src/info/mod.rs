@@ -19,7 +19,7 @@ use super::other_formats;
 use super::remote;
 use super::select::Arrays;
 use super::source::Source;
-use super::stats::{self, Summary};
+use super::summary::{self, Summary};
 use super::terminal::EscapingWriter;
 use archive::{print_archive_json, print_archive_table};
 use facts::{
@@ -300,6 +300,6 @@ fn stats_of_opened(source: Result<Source, Failure>) -> Summary {
 
 /// Computes the statistics, or returns the reason why there are none.
 fn stats_of(source: &Source) -> Summary {
-    stats::compute(source)
-        .map_or_else(|failure| Summary::Failed { error: one_line_message(&failure) }, |stats| stats.summary())
+    summary::compute(source)
+        .map_or_else(|failure| Summary::Failed { error: one_line_message(&failure) }, Summary::from)
 }

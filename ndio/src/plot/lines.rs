@@ -6,7 +6,7 @@ use super::Canvas;
 use super::plane::Plane;
 use crate::failure::Failure;
 use crate::source::Source;
-use crate::stats;
+use crate::summary;
 
 /// The dots of a Braille character: two columns of four.
 const DOTS_ACROSS: usize = 2;
@@ -134,7 +134,7 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
-    let (low, high) = stats::compute(source)?.range()?;
+    let (low, high) = summary::compute(source)?.range()?;
     if low.is_nan() || low > high {
         return Err(NO_NUMBERS_MESSAGE.into());
     }

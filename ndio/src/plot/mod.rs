@@ -12,7 +12,6 @@ use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Shape;
 
-use super::input::Input;
 use super::output::{Output, is_regular, is_same_file};
 use super::remote::display_name;
 use super::select::Selection;
@@ -110,8 +109,8 @@ impl Canvas {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options();
-    let input = Input::open(&arguments.file)?;
-    let source = arguments.selection.open_one(&input, &options, true)?.ensure_iterable()?;
+    let (input, selection) = arguments.selection.open(&arguments.file)?;
+    let source = selection.open_one(&input, &options, true)?.ensure_iterable()?;
     if source.len() == 0 {
         return Err(input.at(format!("there is nothing to draw in shape {}", source.display_shape())));
     }
@@ -120,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         if is_file && !display_name(path).to_ascii_lowercase().ends_with(".png") {
             return Err(format!("{}: the name of a picture must end in .png", display_name(path)).into());
         }
-        if is_same_file(path, &arguments.file) {
+        if is_same_file(path, input.name()) {
             return Err(at(path, "the picture would take the place of the array".into()));
         }
     }

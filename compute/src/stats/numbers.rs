@@ -3,22 +3,32 @@
 use std::borrow::Cow;
 
 use ndarray_io::dtype::{Kind, Scalar};
-use ndarray_io::{ByteOrder, Casting, DType, DynArray, with_numbers};
-use serde::{Serialize, Serializer};
+use ndarray_io::{ByteOrder, Casting, DType, DynArray, ReadOptions, with_numbers};
 
-use super::Summary;
-use crate::failure::Failure;
+use crate::error::Result;
 
 /// Statistics of numbers. NaN and infinities are counted, but excluded from all other statistics.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Stats {
-    pub(crate) count: u64,
-    pub(crate) nan: u64,
-    pub(crate) inf: u64,
-    pub(crate) zero: u64,
-    pub(crate) min: Bound,
-    pub(crate) max: Bound,
-    pub(crate) mean: f64,
+#[non_exhaustive]
+pub struct Stats {
+    /// The number of elements.
+    pub count: u64,
+    /// The number of NaN.
+    pub nan: u64,
+    /// The number of infinities.
+    pub inf: u64,
+    /// The number of zeros.
+    pub zero: u64,
+    /// The minimum; NaN if there is none.
+    pub min: Bound,
+    /// The maximum; NaN if there is none.
+    pub max: Bound,
+    /// Where the first minimum is, counted in C order.
+    pub argmin: u64,
+    /// Where the first maximum is, counted in C order.
+    pub argmax: u64,
+    /// The mean.
+    pub mean: f64,
     /// The sum of the squared deviations from the mean.
     squared_deviations: f64,
     /// The square root of `squared_deviations`, times [`DEVIATION_SCALE`]: used where `squared_deviations` overflows.
@@ -27,34 +37,29 @@ pub(crate) struct Stats {
 
 /// A minimum or maximum: a float, or an integer that an `f64` may not represent exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub enum Bound {
+    /// A float.
     Float(f64),
     /// Kept as `f32`, because its shortest decimal form has fewer digits than that of the same `f64`.
     Single(f32),
+    /// An integer of at most 64 bits.
     Int(i128),
 }
 
 impl Bound {
-    pub(crate) fn to_f64(self) -> f64 {
+    fn compare(self, other: Self) -> std::cmp::Ordering {
+        match (self, other) {
+            (Self::Int(one), Self::Int(two)) => one.cmp(&two),
+            (one, two) => one.to_f64().partial_cmp(&two.to_f64()).unwrap_or(std::cmp::Ordering::Equal),
+        }
+    }
+
+    /// Returns the number, rounded if it has more digits.
+    pub fn to_f64(self) -> f64 {
         match self {
             Self::Float(number) => number,
             Self::Single(number) => number.into(),
             Self::Int(number) => number as f64,
-        }
-    }
-}
-
-impl Serialize for Bound {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Self::Float(number) => serializer.serialize_f64(number),
-            Self::Single(number) => {
-                serializer.serialize_f64(number.to_string().parse::<f64>().unwrap_or(f64::NAN))
-            }
-            Self::Int(number) => match i64::try_from(number) {
-                Ok(number) => serializer.serialize_i64(number),
-                Err(_) => serializer.serialize_u64(number as u64), // integers have at most 64 bits
-            },
         }
     }
 }
@@ -64,17 +69,19 @@ const DEVIATION_SCALE: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
     /// Merges the statistics of two sets of numbers.
-    pub(crate) fn merge(self, other: Self) -> Self {
+    pub(super) fn merge(self, other: Self) -> Self {
         if self.finite_count() == 0 || other.finite_count() == 0 {
             let (some, none) = if self.finite_count() == 0 { (other, self) } else { (self, other) };
             let (count, nan, inf) = (some.count + none.count, some.nan + none.nan, some.inf + none.inf);
             return Self { count, nan, inf, ..some };
         }
-        let pick = |one: Bound, two: Bound, less: bool| match (one, two) {
-            (Bound::Int(one), Bound::Int(two)) => Bound::Int(if less { one.min(two) } else { one.max(two) }),
-            (one, two) if (two.to_f64() < one.to_f64()) == less => two,
-            (one, _) => one,
+        let pick = |one: (Bound, u64), two: (Bound, u64), less: bool| match one.0.compare(two.0) {
+            std::cmp::Ordering::Equal => (one.0, one.1.min(two.1)),
+            order if order.is_lt() == less => one,
+            _ => two,
         };
+        let (min, argmin) = pick((self.min, self.argmin), (other.min, other.argmin), true);
+        let (max, argmax) = pick((self.max, self.argmax), (other.max, other.argmax), false);
         let (n, m) = (self.finite_count() as f64, other.finite_count() as f64);
         let delta = other.mean / 2.0 - self.mean / 2.0;
         Self {
@@ -82,8 +89,10 @@ impl Stats {
             nan: self.nan + other.nan,
             inf: self.inf + other.inf,
             zero: self.zero + other.zero,
-            min: pick(self.min, other.min, true),
-            max: pick(self.max, other.max, false),
+            min,
+            max,
+            argmin,
+            argmax,
             mean: self.mean + 2.0 * (delta * (m / (n + m))),
             squared_deviations: self.squared_deviations
                 + other.squared_deviations
@@ -95,34 +104,22 @@ impl Stats {
         }
     }
 
-    pub(crate) fn finite_count(&self) -> u64 {
+    /// Returns the number of elements that are neither NaN nor infinite.
+    pub fn finite_count(&self) -> u64 {
         self.count - self.nan - self.inf
     }
 
-    pub(crate) fn std(&self) -> f64 {
+    /// Returns the standard deviation (of the population: `ddof` is 0).
+    pub fn std(&self) -> f64 {
         let count = self.finite_count() as f64;
         match self.squared_deviations.is_finite() {
             true => (self.squared_deviations / count).sqrt(),
             false => self.scaled_deviation / count.sqrt() / DEVIATION_SCALE,
         }
     }
-
-    pub(crate) fn summary(self) -> Summary {
-        let is_any = self.finite_count() > 0;
-        Summary::Numbers {
-            count: self.count,
-            min: is_any.then_some(self.min),
-            max: is_any.then_some(self.max),
-            mean: is_any.then_some(self.mean),
-            std: is_any.then(|| self.std()),
-            nan: self.nan,
-            inf: self.inf,
-            zero: self.zero,
-        }
-    }
 }
 
-pub(crate) trait Number: Copy + Send + Sync {
+pub(super) trait Number: Copy + Send + Sync {
     fn to_f64(self) -> f64;
     fn bound(self) -> Bound;
     fn smaller(self, other: Self) -> Self;
@@ -159,11 +156,29 @@ numbers! {
 }
 
 /// Computes the statistics of a block, in pieces that stay in the L1 cache during both passes.
-pub(crate) fn stats_of_slice<T: Number>(items: &[T]) -> Stats {
+pub(super) fn stats_of_slice<T: Number>(items: &[T]) -> Stats {
     const PIECE_BYTES: usize = 16 << 10;
-    let pieces = items.chunks((PIECE_BYTES / size_of::<T>()).max(1));
-    let none = || stats_of_piece::<T>(&[]);
-    pieces.map(stats_of_piece).reduce(Stats::merge).unwrap_or_else(none)
+    let len = (PIECE_BYTES / size_of::<T>()).max(1);
+    let mut all = stats_of_piece::<T>(&[]);
+    for (number, piece) in items.chunks(len).enumerate() {
+        let mut found = stats_of_piece(piece);
+        if found.finite_count() > 0 {
+            // Of most pieces, the extremes are not those of all.
+            let is_first = all.finite_count() == 0;
+            let place = |bound: Bound| {
+                let at = piece
+                    .iter()
+                    .position(|item| item.bound().compare(bound).is_eq() && !item.to_f64().is_nan());
+                (number * len + at.unwrap_or(0)) as u64
+            };
+            let is_lower = is_first || found.min.compare(all.min).is_lt();
+            let is_higher = is_first || found.max.compare(all.max).is_gt();
+            found.argmin = if is_lower { place(found.min) } else { u64::MAX };
+            found.argmax = if is_higher { place(found.max) } else { u64::MAX };
+        }
+        all = all.merge(found);
+    }
+    all
 }
 
 /// Computes the statistics of a piece. Sums are computed in independent lanes, so that the compiler can
@@ -179,6 +194,8 @@ fn stats_of_piece<T: Number>(items: &[T]) -> Stats {
         zero: 0,
         min: none,
         max: none,
+        argmin: 0,
+        argmax: 0,
         mean: 0.0,
         squared_deviations: 0.0,
         scaled_deviation: 0.0,
@@ -265,10 +282,13 @@ fn stats_of_piece_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats 
     found
 }
 
-/// Converts to a type that the loops support: native byte order, `f32` for halves and less, and `f64` for long doubles.
-fn to_supported_dtype(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
-    let no_numbers = || super::no_statistics(array.dtype());
-    let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
+/// Converts to a type that the loops support: native byte order, `f32` for halves and less, and `f64` for long doubles. `None` if they are
+/// not numbers.
+pub(super) fn to_supported_dtype<'a>(
+    array: &'a DynArray,
+    options: &ReadOptions,
+) -> Result<Option<Cow<'a, DynArray>>> {
+    let Some(scalar) = array.dtype().as_scalar() else { return Ok(None) };
     let wanted = match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
         (Kind::Narrow(narrow), _) if narrow.limits().is_some() => {
@@ -279,18 +299,32 @@ fn to_supported_dtype(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
         (Kind::Int | Kind::Uint | Kind::Float, size) => Scalar::new(scalar.kind(), size, ByteOrder::NATIVE),
         _ => None,
     };
-    let wanted = DType::from(wanted.ok_or_else(no_numbers)?);
-    match array.dtype() == &wanted {
-        true => Ok(Cow::Borrowed(array)),
-        false => Ok(Cow::Owned(array.cast_to(&wanted, crate::reading::options().casting(Casting::Unsafe))?)),
-    }
+    let Some(wanted) = wanted.map(DType::from) else { return Ok(None) };
+    Ok(Some(match array.dtype() == &wanted {
+        true => Cow::Borrowed(array),
+        false => Cow::Owned(array.cast_to(&wanted, options.clone().casting(Casting::Unsafe))?),
+    }))
 }
 
-/// Computes the statistics of an array of numbers.
-pub(crate) fn stats_of_array(array: &DynArray) -> Result<Stats, Failure> {
-    let array = &*to_supported_dtype(array)?;
+/// Computes the statistics of an array of numbers of a supported type; their places are counted in the order of its memory.
+pub(super) fn stats_of_array(array: &DynArray) -> Result<Stats> {
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
         Some(items) => stats_of_slice(items),
         None => stats_of_slice(&view.iter().copied().collect::<Vec<_>>()),
+    })?)
+}
+
+/// Computes the statistics of each group of elements that have the same indices along the axes `kept`; their places are counted in C order
+/// along the others.
+pub(super) fn stats_of_groups(array: &DynArray, kept: &[usize]) -> Result<Vec<Stats>> {
+    let others = (0..array.ndim()).filter(|axis| !kept.contains(axis));
+    let axes: Vec<usize> = kept.iter().copied().chain(others).collect();
+    let groups: usize = kept.iter().map(|axis| array.shape()[*axis]).product();
+    let len = array.len().checked_div(groups).unwrap_or(0);
+    Ok(with_numbers!(array, |view| {
+        let ordered = view.permuted_axes(ndarray::IxDyn(&axes));
+        let ordered = ordered.as_standard_layout();
+        let items = ordered.as_slice().unwrap_or_default();
+        (0..groups).map(|group| stats_of_slice(&items[group * len..][..len])).collect()
     })?)
 }

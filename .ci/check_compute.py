@@ -1,0 +1,282 @@
+"""What `ndio calc`, `stats`, `count`, `find`, `check` and the rows of `show` say, against NumPy: PROGRAM [--cases N] [--seed N].
+
+Expressions are made by chance, of arrays of all dtypes, and evaluated by NumPy as they are written.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+KINDS = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16", ">i4", ">f8", ">u2", "<f4"]
+BINARY = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^"]
+PAIRS = ["minimum", "maximum", "hypot", "arctan2"]
+UNARY = ["abs", "sign", "square", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "real", "imag", "conj", "angle", "sqrt", "exp", "log",
+         "log2", "log10", "log1p", "expm1", "exp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "-", "~"]
+REDUCTIONS = ["sum", "prod", "mean", "std", "var", "min", "max", "any", "all", "argmin", "argmax", "count_nonzero", "nansum", "nanmean", "nanmin", "nanmax", "nanstd"]
+# The names of expressions; `T` and the like are attributes.
+SPACE = {name: getattr(np, name) for name in [*PAIRS, *UNARY[:-2], *REDUCTIONS, "where", "clip", "transpose", "squeeze", "reshape", "round"]}
+SPACE["astype"] = lambda x, dtype: x.astype(dtype)
+
+
+def ndio(program, *arguments):
+    return subprocess.run([program, *map(str, arguments)], capture_output=True)
+
+
+def random_array(rng, shape):
+    kind = rng.choice(KINDS)
+    dtype = np.dtype(kind)
+    generator = np.random.default_rng(rng.getrandbits(32))
+    if dtype.kind == "b":
+        array = generator.random(shape) < 0.5
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        small = rng.random() < 0.7
+        low, high = (max(limits.min, -9), 9) if small else (limits.min, limits.max)
+        array = generator.integers(low, high, shape, dtype=dtype.newbyteorder("="), endpoint=True)
+    else:
+        array = generator.normal(0, rng.choice([1, 1, 100]), shape)
+        if dtype.kind == "c":
+            array = array + 1j * generator.normal(0, 1, shape)
+        array = np.asarray(array)
+        if array.ndim and rng.random() < 0.3:
+            for odd in [np.nan, np.inf, -np.inf, 0.0, -0.0]:
+                array = np.where(generator.random(shape) < 0.03, odd, array)
+    return np.asarray(array).astype(dtype, order=rng.choice("CF"))
+
+
+def literal(rng):
+    return rng.choice(["0", "1", "2", "-3", "7", "300", "1.5", "-0.25", "1e3", "True", "2j"])
+
+
+def expression(rng, depth):
+    choice = rng.random()
+    if depth == 0 or choice < 0.15:
+        return rng.choice(["a", "b", "c"]) if rng.random() < 0.75 else literal(rng)
+    def within(has_array=False):
+        while True:
+            text = expression(rng, depth - 1)
+            # Functions of Python's own numbers give such numbers, here they do not.
+            if not has_array or re.search(r"\b[abc]\b", text):
+                return text
+
+    if choice < 0.5:
+        return f"({within()} {rng.choice(BINARY)} {within()})"
+    if choice < 0.68:
+        function = rng.choice(UNARY)
+        return f"({function}{within(True)})" if function in "-~" else f"{function}({within(True)})"
+    if choice < 0.75:
+        return f"{rng.choice(PAIRS)}({within(True)}, {within()})"
+    if choice < 0.80:
+        return f"where({within()}, {within(True)}, {within()})"
+    if choice < 0.84:
+        return f"{rng.choice('abc')}.T"
+    if choice < 0.88:
+        return f"astype({rng.choice('abc')}, '{rng.choice(['f4', 'f8', 'i8', 'u1', 'f2', 'c16', '?'])}')"
+    if choice < 0.92:
+        return f"{rng.choice('abc')}[{rng.choice(['0', '-1', '::2', '::-1', '1:', '..., 0', '..., ::-2', ':0'])}]"
+    if choice < 0.94:
+        return f"reshape({rng.choice('abc')}, {rng.choice(['-1', '-1, 1', '1, -1', '2, -1', '-1, 3'])})"
+    axis = rng.choice(["", ", axis=0", ", axis=-1", ", axis=1"])
+    return f"{rng.choice(REDUCTIONS)}({within(True)}{axis})"
+
+
+def is_close(found, wanted):
+    """Whether two arrays are equal, up to rounding: that of each operation, in the precision of the dtype."""
+    if wanted.dtype.kind in "biu":
+        return (found == wanted).mean() > 0.99 if wanted.size > 100 else bool((found == wanted).all())
+    rtol = {2: 3e-2, 4: 1e-4, 8: 1e-9}[wanted.dtype.itemsize // (2 if wanted.dtype.kind == "c" else 1)]
+    if wanted.dtype.kind == "c":
+        # Where a part is infinite or NaN, functions of complex numbers differ in the other.
+        odd = ~np.isfinite(wanted) | ~np.isfinite(found)
+        found, wanted = np.where(odd, 0, found), np.where(odd, 0, wanted)
+    scale = np.abs(np.where(np.isfinite(wanted), wanted, 0)).max(initial=0).astype("f8")
+    return np.allclose(found, wanted, rtol=rtol, atol=rtol * 1e-3 * float(scale) + 1e-30, equal_nan=True)
+
+
+def calculations(program, rng, count, folder):
+    stats = {"values": 0, "errors": 0}
+    for number in range(count):
+        shape = rng.choice([(5,), (3, 4), (2, 3, 4), (1, 4), (3, 1), (), (40, 300), (0, 3)])
+        other = rng.choice([shape, shape, shape[-1:], (1,) * len(shape), ()])
+        arrays = {"a": random_array(rng, shape), "b": random_array(rng, other), "c": random_array(rng, shape)}
+        for name, array in arrays.items():
+            np.save(folder / f"{name}.npy", array)
+        text = expression(rng, rng.choice([1, 2, 2, 3]))
+        try:
+            wanted = np.asarray(eval(text, {**SPACE, **arrays}))
+        except Exception as error:
+            wanted = error
+        done = ndio(program, "calc", text, *[f"{name}={folder / name}.npy" for name in arrays], "-o", folder / "out.npy", "--force")
+        what = (text, {name: (array.dtype.str, array.shape) for name, array in arrays.items()}, done.stderr.decode())
+        if isinstance(wanted, Exception):
+            stats["errors"] += 1
+            assert done.returncode == 2 or is_more_than_numpy(text, wanted), (what, wanted)
+            continue
+        if done.returncode:
+            assert is_refused(done.stderr.decode(), wanted, text), (what, wanted.dtype)
+            stats["errors"] += 1
+            continue
+        found = np.load(folder / "out.npy")
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype.newbyteorder("="), (what, found.dtype, found.shape, wanted.dtype, wanted.shape)
+        if is_sensitive(text) or is_close(found, wanted):
+            stats["values"] += 1
+            continue
+        raise AssertionError((what, found, wanted))
+    print(count, "expressions:", stats)
+    assert stats["values"] > count / 3
+
+
+def is_sensitive(text):
+    """Whether the least rounding may change the result entirely: a comparison, a floor or a remainder of rounded numbers, a power that is large."""
+    return any(part in text for part in ["**", "%", "//", "tan", "==", "!=", "sign", "floor", "ceil", "trunc", "rint", "exp", "arg", "<", ">", "prod", "?", "sinh", "cosh", "arc", "log", "angle", "u1", "i8"])
+
+
+def is_more_than_numpy(text, error):
+    """What is computed though NumPy refuses it."""
+    # A text of several values or an ambiguous truth does not occur; literals that are combined are one.
+    return isinstance(error, (ZeroDivisionError, OverflowError, AttributeError)) or "instances of" in str(error) or "where" in text or "reshape" in text
+
+
+def is_refused(message, wanted, text):
+    """What is refused though NumPy computes it."""
+    known = ["is out of the range of", "have no negative integer powers", "does not apply to", "there is no", "NumPy has none", "have no common type",
+             "is not of type", "have no floor", "axis", "has no minimum", "expected an integer", "out of bounds", "does not fit in 64 bits", "have no order"]
+    return any(part in message for part in known)
+
+
+def statistics(program, rng, count, folder):
+    for _ in range(count):
+        shape = rng.choice([(7,), (50, 4), (6, 5, 4), (300, 7), (70_000, 3)])
+        array = random_array(rng, shape)
+        if array.dtype.kind == "c":
+            continue
+        np.save(folder / "s.npy", array)
+        wide = array.astype("f8")
+        finite = np.where(np.isfinite(wide), wide, np.nan)
+        axis = rng.choice([None, *range(len(shape))])
+        options = [] if axis is None else ["--axis", axis]
+        done = ndio(program, "stats", "--json", *options, "-p", "0,12.5,50,99", folder / "s.npy")
+        assert done.returncode == 0, (shape, array.dtype, done)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        groups = 1 if axis is None else wide.size // shape[axis]
+        assert len(rows) == groups
+        columns = np.moveaxis(wide, axis, -1).reshape(groups, -1) if axis is not None else wide.reshape(1, -1)
+        limited = np.moveaxis(finite, axis, -1).reshape(groups, -1) if axis is not None else finite.reshape(1, -1)
+        for row, all_values, values in list(zip(rows, columns, limited))[:50]:
+            assert row["count"] == all_values.size and row["nan"] == np.isnan(all_values).sum() and row["inf"] == np.isinf(all_values).sum()
+            assert row["zero"] == (all_values == 0).sum(), (row, array.dtype)
+            for wanted in [0, 12.5, 50, 99]:
+                found = row[f"p{wanted}"]
+                right = np.nanpercentile(all_values, wanted)
+                assert right is None or np.isnan(right) or found is None and np.isinf(right) or np.isclose(found, right, rtol=1e-9), (row, wanted, right)
+            if np.isnan(values).all():
+                assert row["mean"] is None
+                continue
+            assert np.isclose(row["mean"], np.nanmean(values), rtol=1e-9, atol=1e-9 * np.nanmax(abs(values))), (row, np.nanmean(values))
+            assert np.isclose(row["std"], np.nanstd(values), rtol=1e-7, atol=1e-9 * np.nanmax(abs(values))), (row, np.nanstd(values))
+            place = row["argmax"] if isinstance(row["argmax"], int) else int(np.ravel_multi_index(row["argmax"], shape if axis is None else [n for i, n in enumerate(shape) if i == axis]))
+            assert values[place] == np.nanmax(values) and place == int(np.nanargmax(values)), (row, place, np.nanargmax(values))
+            if array.dtype.itemsize < 8 or array.dtype.kind == "f":
+                assert np.isclose(row["min"], np.nanmin(values), rtol=1e-6) and np.isclose(row["max"], np.nanmax(values), rtol=1e-6), row
+
+
+def counts(program, rng, count, folder):
+    for _ in range(count):
+        array = rng.choice([lambda: random_array(rng, (500,)), lambda: np.array([rng.choice(["a", "bb", "äö", ""]) for _ in range(300)]),
+                            lambda: np.array([rng.choice([b"a", b"bb", b""]) for _ in range(300)]), lambda: np.arange(40).astype("M8[D]")[:, None] + np.zeros(3, "m8[D]")])()
+        np.save(folder / "n.npy", array)
+        found = json.loads(ndio(program, "count", "--json", "--all", folder / "n.npy").stdout)
+        values, numbers = np.unique(array, return_counts=True)
+        assert found["total"] == array.size and found["distinct"] == len(values), (array.dtype, found["distinct"], len(values))
+        assert sorted(found["counts"], reverse=True) == found["counts"] and sorted(found["counts"]) == sorted(numbers.tolist()), array.dtype
+        if array.dtype.kind in "iu":
+            assert dict(zip(map(int, found["values"]), found["counts"])) == dict(zip(values.tolist(), numbers.tolist()))
+        if array.dtype.kind in "UM":
+            assert dict(zip(found["values"], found["counts"])) == dict(zip(values.astype(str).tolist(), numbers.tolist()))
+        top = json.loads(ndio(program, "count", "--json", "--top", 3, folder / "n.npy").stdout)
+        assert top["counts"] == found["counts"][:3] and top["values"] == found["values"][:3] and top["distinct"] == found["distinct"]
+
+
+def rows(program, rng, count, folder):
+    generator = np.random.default_rng(5)
+    records = np.zeros(2000, [("id", "i4"), ("name", "U4"), ("energy", "f8"), ("time", "M8[m]"), ("pos", [("x", ">f4"), ("v", "i2", (3,))]), ("ok", "?")])
+    records["id"], records["energy"], records["ok"] = np.arange(2000), generator.normal(0, 3, 2000), generator.random(2000) < 0.5
+    records["name"] = generator.choice(["a", "bb", "日本"], 2000)
+    records["time"] = np.datetime64("2026-11-01T00:00", "m") + np.arange(2000)
+    records["pos"]["x"], records["pos"]["v"] = generator.normal(size=2000), generator.integers(-9, 9, (2000, 3))
+    records["energy"][7] = np.nan
+    np.save(folder / "r.npy", records)
+    r = records
+    conditions = {
+        "energy > 3 and ok": (r["energy"] > 3) & r["ok"],
+        "name == 'bb' or pos.x < -1": (r["name"] == "bb") | (r["pos"]["x"] < -1),
+        "time >= '2026-11-02' and not ok": (r["time"] >= np.datetime64("2026-11-02")) & ~r["ok"],
+        "0 < energy < 0.5": (0 < r["energy"]) & (r["energy"] < 0.5),
+        "any(pos.v > 6, axis=1)": (r["pos"]["v"] > 6).any(axis=1),
+        "abs(energy - nanmean(energy)) > 2 * nanstd(energy)": abs(r["energy"] - np.nanmean(r["energy"])) > 2 * np.nanstd(r["energy"]),
+        "isnan(energy)": np.isnan(r["energy"]),
+        "energy > 1e6": r["energy"] > 1e6,
+        "id % 500 == 3": r["id"] % 500 == 3,
+    }
+    for condition, wanted in conditions.items():
+        done = ndio(program, "show", "--json", "--where", condition, folder / "r.npy")
+        assert done.returncode == 0, (condition, done)
+        found = json.loads(done.stdout)
+        assert [row["id"] for row in found["values"]] == r["id"][wanted].tolist(), condition
+        head = json.loads(ndio(program, "show", "--json", "--where", condition, "--head", 4, folder / "r.npy").stdout)
+        assert [row["id"] for row in head["values"]] == r["id"][wanted][:4].tolist(), condition
+        found = json.loads(ndio(program, "find", "--json", "--limit", 3, folder / "r.npy", condition).stdout)
+        assert found["count"] == wanted.sum() and [index[0] for index in found["indices"]] == np.flatnonzero(wanted)[:3].tolist(), (condition, found)
+    for key, order in {"energy": np.argsort(r["energy"], kind="stable"), "-pos.x": np.argsort(-r["pos"]["x"], kind="stable"), "name": np.argsort(r["name"], kind="stable"),
+                       "-time": np.arange(2000)[::-1]}.items():
+        found = json.loads(ndio(program, "show", "--json", f"--sort={key}", "--tail", 9, folder / "r.npy").stdout)
+        assert [row["id"] for row in found["values"]] == r["id"][order][-9:].tolist(), (key, found["values"], order[-9:])
+    first, again, other = (json.loads(ndio(program, "show", "--json", "--sample", 9, "--seed", seed, folder / "r.npy").stdout)["values"] for seed in [1, 1, 2])
+    assert first == again != other and len({row["id"] for row in first}) == 9
+
+
+def checks(program, folder):
+    array = np.arange(12.0).reshape(4, 3)
+    np.save(folder / "k.npy", array)
+    odd = array.copy()
+    odd[2, 1] = np.nan
+    np.save(folder / "o.npy", odd)
+    for options, code in [(["--shape", "4,3"], 0), (["--shape=-1,3"], 0), (["--shape", "4,4"], 1), (["--shape", "12"], 1), (["--dtype", "f8"], 0), (["--dtype", "f4"], 1),
+                          (["--finite"], 0), (["--range", "0,11"], 0), (["--range", "0,10.5"], 1), (["--monotonic"], 0), (["--that", "x < 12"], 0), (["--that", "x != 5"], 1)]:
+        assert ndio(program, "check", *options, folder / "k.npy").returncode == code, options
+    said = ndio(program, "check", "--finite", folder / "k.npy", folder / "o.npy")
+    assert said.returncode == 1 and said.stdout.decode().strip() == f"{folder / 'o.npy'}: 1 NaN at [2, 1]", said
+    np.save(folder / "d.npy", array[::-1])
+    assert ndio(program, "check", "--monotonic", folder / "d.npy").returncode == 1
+    assert ndio(program, "check", "--finite", folder / "none.npy").returncode == 2
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--cases", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+    asked = parser.parse_args()
+    print("seed", asked.seed)
+    rng, program = random.Random(asked.seed), asked.program.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        calculations(program, rng, asked.cases, folder)
+        statistics(program, rng, asked.cases // 20, folder)
+        counts(program, rng, asked.cases // 20, folder)
+        rows(program, rng, asked.cases, folder)
+        checks(program, folder)
+    print("passed")
+
+
+main()

@@ -1,0 +1,179 @@
+//! `ndio check`: compares files with what a pipeline expects of them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use ndarray_io::DType;
+use ndarray_io_compute::Part;
+
+use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
+use super::find::{bound_condition, index_in, index_text};
+use super::formats::parse_dtype;
+use super::select::Selection;
+use super::source::Source;
+
+/// Check that files have what is expected: exit code 0 if all do, 1 if not
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio check --dtype f8 --shape 4,6 x.npy\n  ndio check --finite --range=-50,50 x.npy a.npz:x\n  ndio check --that 'x >= 0' --monotonic x.npy"
+)]
+pub(crate) struct Arguments {
+    /// The shape: 100,8; -1 is any length
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
+    shape: Option<String>,
+    /// The dtype, of either byte order: f4, i8, U10
+    #[arg(long, value_name = "DTYPE")]
+    dtype: Option<String>,
+    /// No NaN, no infinity, no NaT
+    #[arg(long)]
+    finite: bool,
+    /// All elements are within these limits: 0,1
+    #[arg(long, value_name = "LOW,HIGH", value_parser = parse_range, allow_hyphen_values = true)]
+    range: Option<(String, String)>,
+    /// No element is less than the one before it along the first axis
+    #[arg(long)]
+    monotonic: bool,
+    /// A condition of ndio calc that all elements satisfy: 'x > 0'
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    that: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// The files, with their parts: a.npz:x
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+fn parse_range(text: &str) -> Result<(String, String), String> {
+    let limits =
+        text.split_once([',', ':']).map(|(low, high)| (low.trim().to_owned(), high.trim().to_owned()));
+    limits
+        .filter(|(low, high)| low.parse::<f64>().is_ok() && high.parse::<f64>().is_ok())
+        .ok_or_else(|| "expected two numbers, the lower first: 0,1".into())
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut code = 0;
+    for path in &arguments.files {
+        let checked = arguments.selection.open(path).and_then(|(input, selection)| {
+            let source =
+                selection.open_one_complete(&input, &crate::reading::options())?.ensure_iterable()?;
+            faults_of(&source, arguments).map_err(|failure| input.at(failure))
+        });
+        match checked {
+            Ok(faults) if faults.is_empty() => {}
+            Ok(faults) => {
+                code = code.max(1);
+                for fault in faults {
+                    writeln!(out, "{}: {fault}", escape_for_terminal(&path.display().to_string()))?;
+                }
+            }
+            Err(failure) if is_broken_pipe(&*failure) => return Err(failure),
+            Err(failure) => {
+                out.flush()?;
+                report(&failure);
+                code = 2;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Returns what is not as expected.
+fn faults_of(source: &Source, arguments: &Arguments) -> Result<Vec<String>, Failure> {
+    let mut faults = Vec::new();
+    if let Some(wanted) = &arguments.shape
+        && !has_shape(source.shape(), wanted)?
+    {
+        faults.push(format!("shape {}, expected ({wanted})", source.display_shape()));
+    }
+    if let Some(wanted) = &arguments.dtype {
+        let (wanted, found) = (parse_dtype(wanted)?, source.dtype());
+        let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::ByteOrder::NATIVE);
+        if native(&wanted) != native(found) {
+            faults.push(format!("dtype {found}, expected {wanted}"));
+        }
+    }
+    if arguments.finite {
+        let kind = source.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind);
+        use ndarray_io::dtype::Kind;
+        match kind {
+            Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
+                faults.extend(violations(source, "isnan(x)", "NaT", false)?)
+            }
+            Some(Kind::Float | Kind::Complex | Kind::Narrow(_)) => {
+                faults.extend(violations(source, "isnan(x)", "NaN", false)?);
+                faults.extend(violations(source, "isinf(x)", "infinite", false)?);
+            }
+            _ => {}
+        }
+    }
+    if let Some((low, high)) = &arguments.range {
+        // NaN is not within limits.
+        faults.extend(violations(
+            source,
+            &format!("x >= {low} and x <= {high}"),
+            &format!("not in {low} to {high}"),
+            true,
+        )?);
+    }
+    for condition in &arguments.that {
+        faults.extend(violations(source, condition, &format!("not as in: {condition}"), true)?);
+    }
+    if arguments.monotonic {
+        faults.extend(first_descent(source)?);
+    }
+    Ok(faults)
+}
+
+fn has_shape(found: &[usize], wanted: &str) -> Result<bool, Failure> {
+    let lengths: Vec<&str> = wanted.trim_matches(['(', ')', ' ']).split([',', 'x']).map(str::trim).collect();
+    let lengths: Vec<&str> = lengths.into_iter().filter(|length| !length.is_empty()).collect();
+    let mut is_equal = lengths.len() == found.len();
+    for (number, length) in lengths.iter().enumerate() {
+        let wanted: i64 = length.parse().map_err(|_| format!("{length} is not a length: --shape 100,8"))?;
+        is_equal &= wanted == -1 || found.get(number).is_some_and(|found| *found as i64 == wanted);
+    }
+    Ok(is_equal)
+}
+
+/// Returns how many elements satisfy a condition, or do not, and where the first one is.
+fn violations(source: &Source, condition: &str, what: &str, holds: bool) -> Result<Option<String>, Failure> {
+    let bound = bound_condition(condition, source)?;
+    let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
+    bound.for_each_truth(|part: Part<Vec<bool>>| {
+        let found = part.elements.iter().filter(|is_true| **is_true != holds).count();
+        if found > 0 && first.is_none() {
+            let at = part.elements.iter().position(|is_true| *is_true != holds).unwrap_or(0);
+            first = Some(index_in(&part.ranges, at));
+        }
+        count += found as u64;
+        Ok::<(), Failure>(())
+    })?;
+    Ok(first.map(|index| {
+        let more = if count > 1 { ", the first" } else { "" };
+        format!("{count} {what}{more} at {}", index_text(&index))
+    }))
+}
+
+/// Returns where an element is less than the one before it along the first axis.
+fn first_descent(source: &Source) -> Result<Option<String>, Failure> {
+    let Some(length @ 2..) = source.shape().first().copied() else { return Ok(None) };
+    let bound = bound_condition(&format!("x[1:{length}] >= x[:{}]", length - 1), source)?;
+    let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
+    bound.for_each_truth(|part: Part<Vec<bool>>| {
+        for (at, _) in part.elements.iter().enumerate().filter(|(_, holds)| !**holds) {
+            count += 1;
+            first.get_or_insert_with(|| index_in(&part.ranges, at));
+        }
+        Ok::<(), Failure>(())
+    })?;
+    Ok(first.map(|mut index| {
+        index[0] += 1;
+        format!(
+            "{count} less than the element before{} at {}",
+            if count > 1 { ", the first" } else { "" },
+            index_text(&index)
+        )
+    }))
+}
