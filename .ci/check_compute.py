@@ -207,6 +207,18 @@ def counts(program, rng, count, folder):
         assert top["counts"] == found["counts"][:3] and top["values"] == found["values"][:3] and top["distinct"] == found["distinct"]
 
 
+def large(program, folder):
+    """What does not fit in the memory of a question: percentiles and distinct values take several passes."""
+    generator = np.random.default_rng(11)
+    numbers = np.concatenate([generator.normal(size=7_000_000), np.full(1_000_000, 0.25), [np.nan, np.inf, -np.inf]])
+    np.save(folder / "l.npy", numbers)
+    found = json.loads(ndio(program, "stats", "--json", "-p", "0.1,5,50,60.5,99.99", folder / "l.npy").stdout)
+    assert [found[f"p{wanted}"] for wanted in ["0.1", "5", "50", "60.5", "99.99"]] == np.nanpercentile(numbers, [0.1, 5, 50, 60.5, 99.99]).tolist(), found
+    np.save(folder / "l.npy", np.concatenate([generator.permutation(1_500_000), np.repeat(77, 5), np.repeat(-3, 9)]))
+    found = json.loads(ndio(program, "count", "--json", "--top", 3, folder / "l.npy").stdout)
+    assert found["distinct"] == 1_500_001 and found["counts"] == [9, 6, 1] and found["values"] == ["-3", "77", "0"], found
+
+
 def rows(program, rng, count, folder):
     generator = np.random.default_rng(5)
     records = np.zeros(2000, [("id", "i4"), ("name", "U4"), ("energy", "f8"), ("time", "M8[m]"), ("pos", [("x", ">f4"), ("v", "i2", (3,))]), ("ok", "?")])
@@ -276,6 +288,7 @@ def main():
         counts(program, rng, asked.cases // 20, folder)
         rows(program, rng, asked.cases, folder)
         checks(program, folder)
+        large(program, folder)
     print("passed")
 
 

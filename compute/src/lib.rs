@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod boxes;
 mod counts;
 mod error;
 mod expression;
@@ -28,6 +29,7 @@ use ndarray::SliceInfoElem;
 use ndarray_io::blocks::Blocks;
 use ndarray_io::{DType, DynArray, NpyFile};
 
+pub use boxes::boxes;
 pub use counts::{Counts, count, row_ranks};
 pub use error::{Error, Result};
 pub use expression::{Bound, Expression, Part};

@@ -84,10 +84,12 @@ const NOT_LEVEL: usize = 2;
 const COMPARISON_LEVEL: usize = 3;
 /// How deep expressions may be nested: the parser and what follows recurse.
 const MAX_DEPTH: usize = 60;
+/// A chain of operators is a tree that is as deep as it is long.
+const MAX_OPERATIONS: usize = 200;
 
 pub(super) fn parse(text: &str) -> Result<Ast> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { chars: text.chars().collect(), tokens, next: 0, depth: 0 };
+    let mut parser = Parser { chars: text.chars().collect(), tokens, next: 0, depth: 0, operations: 0 };
     let parsed = parser.binary(0)?;
     match parser.peek() {
         Token::End => Ok(parsed),
@@ -207,6 +209,7 @@ struct Parser {
     tokens: Vec<(Token, usize)>,
     next: usize,
     depth: usize,
+    operations: usize,
 }
 
 impl Parser {
@@ -247,59 +250,62 @@ impl Parser {
         Error::Syntax { message: format!("expected {wanted}, found {found}"), at: self.place() }
     }
 
-    /// Parses the operators of a level and of those that are tighter.
-    fn binary(&mut self, level: usize) -> Result<Ast> {
+    fn count_operation(&mut self) -> Result<()> {
+        self.operations += 1;
+        match self.operations > MAX_OPERATIONS {
+            true => Err(Error::Syntax {
+                message: format!("an expression has at most {MAX_OPERATIONS} operations"),
+                at: self.place(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Parses what is within something else: one operation more.
+    fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Result<Ast>) -> Result<Ast> {
+        self.count_operation()?;
         self.depth += 1;
-        if self.depth > MAX_DEPTH * (BINARY_LEVELS.len() + 3) {
+        if self.depth > MAX_DEPTH {
             return Err(Error::Syntax {
                 message: "the expression is nested too deeply".into(),
                 at: self.place(),
             });
         }
-        let parsed = self.binary_within(level);
+        let parsed = parse(self);
         self.depth -= 1;
         parsed
     }
 
-    fn binary_within(&mut self, level: usize) -> Result<Ast> {
-        let Some(operators) = BINARY_LEVELS.get(level) else { return self.unary() };
-        if level == NOT_LEVEL {
-            let at = self.place();
-            return match self.takes("not") {
-                true => Ok(Ast::Unary { operator: "not", of: Box::new(self.binary(level)?), at }),
-                false => self.binary(level + 1),
-            };
-        }
-        let mut left = self.binary(level + 1)?;
-        let mut previous: Option<Ast> = None;
-        let mut count = 0;
+    /// Parses operators of this level and of those that are tighter.
+    fn binary(&mut self, least: usize) -> Result<Ast> {
+        let at = self.place();
+        let mut left = match least <= NOT_LEVEL && self.takes("not") {
+            true => Ast::Unary {
+                operator: "not",
+                of: Box::new(self.nested(|parser| parser.binary(NOT_LEVEL))?),
+                at,
+            },
+            false => self.unary()?,
+        };
+        // The operand that `a < b < c` compares twice.
+        let mut middle: Option<Ast> = None;
         while let Token::Symbol(symbol) = self.peek() {
-            let Some(&operator) = operators.iter().find(|operator| *operator == symbol) else { break };
-            count += 1;
-            // A chain of operators is a tree that is as deep as it is long.
-            if count > MAX_DEPTH {
-                return Err(Error::Syntax {
-                    message: format!("more than {MAX_DEPTH} operators follow one another"),
-                    at: self.place(),
-                });
-            }
-            let at = self.place();
+            let level = BINARY_LEVELS.iter().position(|operators| operators.contains(symbol));
+            let Some(level) = level.filter(|level| *level >= least && *level != NOT_LEVEL) else { break };
+            let (operator, at) = (*symbol, self.place());
             self.next += 1;
-            let right = self.binary(level + 1)?;
+            let right = self.nested(|parser| parser.binary(level + 1))?;
+            let is_comparison = level == COMPARISON_LEVEL;
             let both =
                 |left: Ast, right: Ast| Ast::Binary { operator, operands: Box::new([left, right]), at };
-            left = match previous.take() {
-                // `a < b < c` is `a < b and b < c`.
-                Some(middle) => Ast::Binary {
-                    operator: "and",
-                    operands: Box::new([left, both(middle, right.clone())]),
-                    at,
-                },
+            left = match middle.take().filter(|_| is_comparison) {
+                Some(middle) => {
+                    let second = both(middle, right.clone());
+                    Ast::Binary { operator: "and", operands: Box::new([left, second]), at }
+                }
                 None => both(left, right.clone()),
             };
-            if level == COMPARISON_LEVEL {
-                previous = Some(right);
-            }
+            middle = is_comparison.then_some(right);
         }
         Ok(left)
     }
@@ -311,12 +317,7 @@ impl Parser {
             _ => return self.power(),
         };
         self.next += 1;
-        self.depth += 1;
-        if self.depth > MAX_DEPTH * (BINARY_LEVELS.len() + 3) {
-            return Err(Error::Syntax { message: "the expression is nested too deeply".into(), at });
-        }
-        let of = Box::new(self.unary()?);
-        self.depth -= 1;
+        let of = Box::new(self.nested(Self::unary)?);
         Ok(Ast::Unary { operator, of, at })
     }
 
@@ -325,27 +326,26 @@ impl Parser {
         let base = self.postfix()?;
         let at = self.place();
         match self.takes("**") {
-            true => Ok(Ast::Binary { operator: "**", operands: Box::new([base, self.unary()?]), at }),
+            true => {
+                Ok(Ast::Binary { operator: "**", operands: Box::new([base, self.nested(Self::unary)?]), at })
+            }
             false => Ok(base),
         }
     }
 
     fn postfix(&mut self) -> Result<Ast> {
         let mut parsed = self.atom()?;
-        let mut count = 0;
         loop {
             let at = self.place();
-            count += 1;
-            if count > MAX_DEPTH {
-                return Err(Error::Syntax { message: "the expression is nested too deeply".into(), at });
-            }
             if self.takes("[") {
+                self.count_operation()?;
                 parsed = Ast::Index { of: Box::new(parsed), slice: self.slice_text()?, at };
                 continue;
             }
             if !self.takes(".") {
                 return Ok(parsed);
             }
+            self.count_operation()?;
             let at = self.place();
             let Token::Name(name) = self.take() else {
                 self.next -= 1;
@@ -385,7 +385,7 @@ impl Parser {
             }
             Token::Name(name) => Ok(Ast::Name { name, at }),
             Token::Symbol("(") => {
-                let within = self.binary(0)?;
+                let within = self.nested(|parser| parser.binary(0))?;
                 self.expect(")")?;
                 Ok(within)
             }
@@ -406,11 +406,11 @@ impl Parser {
             };
             if let Some(name) = name {
                 self.next += 2;
-                named.push((name, self.binary(0)?));
+                named.push((name, self.nested(|parser| parser.binary(0))?));
             } else if let Some(items) = self.list()? {
                 arguments.extend(items);
             } else {
-                arguments.push(self.binary(0)?);
+                arguments.push(self.nested(|parser| parser.binary(0))?);
             }
             if !self.takes(",") {
                 self.expect(")")?;

@@ -9,6 +9,7 @@ use super::operations::{Arithmetic, Comparison, Logic, Unary, choose};
 use super::types::Type;
 use super::values::{Data, Value};
 use crate::Source;
+use crate::boxes::boxes;
 use crate::error::Result;
 
 /// What is computed, with the type and the shape of the result.
@@ -186,9 +187,7 @@ impl<'a> Node<'a> {
             };
         }
         for start in starts {
-            let mut boxes = Vec::new();
-            add_boxes(&of.shape, start as u64, (start + run) as u64, &mut Vec::new(), &mut boxes);
-            for part in boxes {
+            for part in boxes(&of.shape, start as u64..(start + run) as u64) {
                 let more = of.evaluate(&part, reads)?.data;
                 match &mut data {
                     Some(data) => data.append(more),
@@ -290,46 +289,6 @@ fn map_data(data: &Data, by: impl Rearrange) -> Data {
         Data::Float(all) => Data::Float(by.of(all)),
         Data::Complex(all) => Data::Complex(by.of(all)),
         Data::Text(all) => Data::Text(by.of(all)),
-    }
-}
-
-/// Adds the boxes that the elements from `from` to `to` of an array form, in order; the first axis is the slowest.
-fn add_boxes(
-    dims: &[usize],
-    from: u64,
-    to: u64,
-    outer: &mut Vec<Range<usize>>,
-    boxes: &mut Vec<Vec<Range<usize>>>,
-) {
-    if from >= to {
-        return;
-    }
-    let Some((_, within)) = dims.split_first() else { return boxes.push(outer.clone()) };
-    let inner: u64 = within.iter().map(|length| *length as u64).product();
-    let mut one = |index: u64, from: u64, to: u64, boxes: &mut Vec<Vec<Range<usize>>>| {
-        outer.push(index as usize..index as usize + 1);
-        add_boxes(within, from, to, outer, boxes);
-        outer.pop();
-    };
-    let (first, last) = (from / inner, to / inner);
-    if first == last {
-        return one(first, from % inner, to % inner, boxes);
-    }
-    if !from.is_multiple_of(inner) {
-        one(first, from % inner, inner, boxes);
-    }
-    let whole = from.div_ceil(inner)..last;
-    if !whole.is_empty() {
-        let mut ranges = outer.clone();
-        ranges.push(whole.start as usize..whole.end as usize);
-        ranges.extend(within.iter().map(|length| 0..*length));
-        boxes.push(ranges);
-    }
-    if !to.is_multiple_of(inner) {
-        let index = last;
-        outer.push(index as usize..index as usize + 1);
-        add_boxes(within, 0, to % inner, outer, boxes);
-        outer.pop();
     }
 }
 

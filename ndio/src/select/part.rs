@@ -10,6 +10,7 @@ use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::file::parse_slice;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{DynArray, Result, npy};
+use ndarray_io_compute::boxes;
 
 use crate::failure::{Failure, at};
 
@@ -211,9 +212,8 @@ impl SelectedPart {
         if order == Order::Fortran {
             dims.reverse();
         }
-        let (mut boxes, mut bytes) = (Vec::new(), Vec::new());
-        add_boxes(&dims, first, last, &mut Vec::new(), &mut boxes);
-        for mut ranges in boxes {
+        let mut bytes = Vec::new();
+        for mut ranges in boxes(&dims, first..last) {
             if order == Order::Fortran {
                 ranges.reverse();
             }
@@ -274,75 +274,5 @@ impl ReadAt for SelectedPart {
     fn hints(&self) -> ReadHints {
         // Each read is a slice of the file: fewer and larger ones are better.
         ReadHints { block: Some(MAX_READ_BYTES as usize), gap: 1 << 20, ..ReadHints::default() }
-    }
-}
-
-/// Adds the boxes that the elements from `from` to `to` of an array form, in order; the first axis is the slowest.
-fn add_boxes(
-    dims: &[usize],
-    from: u64,
-    to: u64,
-    outer: &mut Vec<Range<usize>>,
-    boxes: &mut Vec<Vec<Range<usize>>>,
-) {
-    if from >= to {
-        return;
-    }
-    let Some((_, within)) = dims.split_first() else {
-        return boxes.push(outer.clone());
-    };
-    let inner: u64 = within.iter().map(|length| *length as u64).product();
-    let one = |index: u64,
-               from: u64,
-               to: u64,
-               outer: &mut Vec<Range<usize>>,
-               boxes: &mut Vec<Vec<Range<usize>>>| {
-        outer.push(index as usize..index as usize + 1);
-        add_boxes(within, from, to, outer, boxes);
-        outer.pop();
-    };
-    let (first, last) = (from / inner, to / inner);
-    if first == last {
-        return one(first, from % inner, to % inner, outer, boxes);
-    }
-    if !from.is_multiple_of(inner) {
-        one(first, from % inner, inner, outer, boxes);
-    }
-    let whole = from.div_ceil(inner)..last;
-    if !whole.is_empty() {
-        let mut ranges = outer.clone();
-        ranges.push(whole.start as usize..whole.end as usize);
-        ranges.extend(within.iter().map(|length| 0..*length));
-        boxes.push(ranges);
-    }
-    if !to.is_multiple_of(inner) {
-        one(last, 0, to % inner, outer, boxes);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::add_boxes;
-
-    /// The elements of the boxes are those of the range, each once and in order.
-    #[test]
-    fn boxes_cover_a_range_in_order() {
-        let dims = [3, 4, 5];
-        for from in 0..=60 {
-            for to in from..=60 {
-                let mut boxes = Vec::new();
-                add_boxes(&dims, from, to, &mut Vec::new(), &mut boxes);
-                assert!(boxes.len() <= 5, "{boxes:?}");
-                let mut found = Vec::new();
-                for ranges in &boxes {
-                    for a in ranges[0].clone() {
-                        for b in ranges[1].clone() {
-                            found.extend(ranges[2].clone().map(|c| ((a * 4 + b) * 5 + c) as u64));
-                        }
-                    }
-                }
-                assert_eq!(found, (from..to).collect::<Vec<_>>(), "{from}..{to}");
-            }
-        }
     }
 }
