@@ -39,7 +39,7 @@ fn results_have_numpys_values_and_dtypes() {
         ("reshape(x, 3, -1)[2, 1]", "'<f4' 6.25"),
         ("clip(n, None, 3)", "'|i1' [ 3, -7,  3]"),
         ("sqrt(n[2] * 3)", "'<f2' 3.0"),
-        ("2 ** 3 ** 2 + 1j", "'<c16' 512+1i"),
+        ("2 ** 3 ** 2 + 1j", "'<c16' 512.0+1.0i"),
     ] {
         let found = evaluate(text).split_whitespace().collect::<Vec<_>>().join(" ");
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 
 /// What was found.
 #[derive(Default)]
-struct Found {
+struct Matches {
     count: u64,
     /// For each axis, the first and the last index.
     range: Option<Vec<(usize, usize)>>,
@@ -112,9 +112,9 @@ pub(crate) fn bound_condition<'a>(text: &str, source: &'a Source) -> Result<Boun
     parse(&text)?.bind_fields(source).map_err(|error| marked_failure(&text, error))
 }
 
-fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Found, usize), Failure> {
+fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Matches, usize), Failure> {
     let bound = bound_condition(condition, source)?;
-    let mut found = Found::default();
+    let mut found = Matches::default();
     bound.for_each_truth(|part: Part<Vec<bool>>| {
         found.add(&part, limit);
         Ok::<(), Failure>(())
@@ -122,7 +122,7 @@ fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Found, usi
     Ok((found, bound.shape().len()))
 }
 
-impl Found {
+impl Matches {
     fn add(&mut self, part: &Part<Vec<bool>>, limit: usize) {
         for (number, _) in part.elements.iter().enumerate().filter(|(_, is_true)| **is_true) {
             let index = index_in(&part.ranges, number);
@@ -153,7 +153,7 @@ pub(crate) fn index_in(ranges: &[Range<usize>], number: usize) -> Vec<usize> {
     index
 }
 
-fn extreme_of(source: &Source, is_minimum: bool) -> Result<Found, Failure> {
+fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {
     let Summary::Numbers(stats) = summary::compute(source)? else {
         return Err(format!(
             "there is no {} of dtype {}",
@@ -163,10 +163,10 @@ fn extreme_of(source: &Source, is_minimum: bool) -> Result<Found, Failure> {
         .into());
     };
     if stats.finite_count() == 0 {
-        return Ok(Found::default());
+        return Ok(Matches::default());
     }
     let place = if is_minimum { stats.argmin } else { stats.argmax };
     let ranges: Vec<Range<usize>> = source.shape().iter().map(|length| 0..*length).collect();
     let index = index_in(&ranges, place as usize);
-    Ok(Found { count: 1, range: Some(index.iter().map(|at| (*at, *at)).collect()), indices: vec![index] })
+    Ok(Matches { count: 1, range: Some(index.iter().map(|at| (*at, *at)).collect()), indices: vec![index] })
 }

@@ -4,7 +4,7 @@ use ndarray_io::{DType, DynArray};
 
 use super::operations::{Arithmetic, Comparison, Logic, UNARY_FUNCTIONS, Unary, floor_divide};
 use super::parse::{Ast, Literal};
-use super::plan::{Node, Operation, Taken};
+use super::plan::{AxisSelection, Node, Operation};
 use super::reduce::REDUCTIONS;
 use super::types::{Type, default_type, literal_type, promote};
 use super::values::{Value, broadcast_shape};
@@ -457,7 +457,7 @@ fn slice<'a>(of: Node<'a>, text: &str, at: usize) -> Result<Node<'a>> {
             SliceInfoElem::Index(index) => {
                 let from_start = if index < 0 { index + *length as isize } else { index };
                 let index = usize::try_from(from_start).ok().filter(|index| index < length);
-                Taken::Index(index.ok_or_else(|| {
+                AxisSelection::Index(index.ok_or_else(|| {
                     wrong(format!("index {from_start} is out of bounds for a length of {length}"))
                 })?)
             }
@@ -466,7 +466,7 @@ fn slice<'a>(of: Node<'a>, text: &str, at: usize) -> Result<Node<'a>> {
                 let end = end.unwrap_or(*length as isize);
                 let span = usize::try_from(end - start).unwrap_or(0);
                 shape.push(span.div_ceil(step.unsigned_abs()));
-                Taken::Stepped(if step < 0 { (end - 1).max(0) } else { start } as usize, step)
+                AxisSelection::Stepped(if step < 0 { (end - 1).max(0) } else { start } as usize, step)
             }
             SliceInfoElem::NewAxis => return Err(wrong("a slice cannot add an axis".into())),
         });

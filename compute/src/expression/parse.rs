@@ -217,7 +217,7 @@ impl Parser {
         &self.tokens[self.next].0
     }
 
-    fn place(&self) -> usize {
+    fn position(&self) -> usize {
         self.tokens[self.next].1
     }
 
@@ -247,7 +247,7 @@ impl Parser {
             Token::Symbol(symbol) => format!("'{symbol}'"),
             Token::End => "the end".into(),
         };
-        Error::Syntax { message: format!("expected {wanted}, found {found}"), at: self.place() }
+        Error::Syntax { message: format!("expected {wanted}, found {found}"), at: self.position() }
     }
 
     fn count_operation(&mut self) -> Result<()> {
@@ -255,7 +255,7 @@ impl Parser {
         match self.operations > MAX_OPERATIONS {
             true => Err(Error::Syntax {
                 message: format!("an expression has at most {MAX_OPERATIONS} operations"),
-                at: self.place(),
+                at: self.position(),
             }),
             false => Ok(()),
         }
@@ -268,7 +268,7 @@ impl Parser {
         if self.depth > MAX_DEPTH {
             return Err(Error::Syntax {
                 message: "the expression is nested too deeply".into(),
-                at: self.place(),
+                at: self.position(),
             });
         }
         let parsed = parse(self);
@@ -278,7 +278,7 @@ impl Parser {
 
     /// Parses operators of this level and of those that are tighter.
     fn binary(&mut self, least: usize) -> Result<Ast> {
-        let at = self.place();
+        let at = self.position();
         let mut left = match least <= NOT_LEVEL && self.takes("not") {
             true => Ast::Unary {
                 operator: "not",
@@ -292,7 +292,7 @@ impl Parser {
         while let Token::Symbol(symbol) = self.peek() {
             let level = BINARY_LEVELS.iter().position(|operators| operators.contains(symbol));
             let Some(level) = level.filter(|level| *level >= least && *level != NOT_LEVEL) else { break };
-            let (operator, at) = (*symbol, self.place());
+            let (operator, at) = (*symbol, self.position());
             self.next += 1;
             let right = self.nested(|parser| parser.binary(level + 1))?;
             let is_comparison = level == COMPARISON_LEVEL;
@@ -311,7 +311,7 @@ impl Parser {
     }
 
     fn unary(&mut self) -> Result<Ast> {
-        let at = self.place();
+        let at = self.position();
         let operator = match self.peek() {
             Token::Symbol(symbol @ ("-" | "+" | "~")) => *symbol,
             _ => return self.power(),
@@ -324,7 +324,7 @@ impl Parser {
     /// `**` is tighter than a sign on its left, and associates to the right.
     fn power(&mut self) -> Result<Ast> {
         let base = self.postfix()?;
-        let at = self.place();
+        let at = self.position();
         match self.takes("**") {
             true => {
                 Ok(Ast::Binary { operator: "**", operands: Box::new([base, self.nested(Self::unary)?]), at })
@@ -336,7 +336,7 @@ impl Parser {
     fn postfix(&mut self) -> Result<Ast> {
         let mut parsed = self.atom()?;
         loop {
-            let at = self.place();
+            let at = self.position();
             if self.takes("[") {
                 self.count_operation()?;
                 parsed = Ast::Index { of: Box::new(parsed), slice: self.slice_text()?, at };
@@ -346,7 +346,7 @@ impl Parser {
                 return Ok(parsed);
             }
             self.count_operation()?;
-            let at = self.place();
+            let at = self.position();
             let Token::Name(name) = self.take() else {
                 self.next -= 1;
                 return Err(self.unexpected("a name"));
@@ -364,7 +364,7 @@ impl Parser {
 
     /// Returns the text up to the closing bracket.
     fn slice_text(&mut self) -> Result<String> {
-        let begin = self.place();
+        let begin = self.position();
         while !self.takes("]") {
             if *self.peek() == Token::End {
                 return Err(self.unexpected("']'"));
@@ -376,7 +376,7 @@ impl Parser {
     }
 
     fn atom(&mut self) -> Result<Ast> {
-        let at = self.place();
+        let at = self.position();
         match self.take() {
             Token::Literal(literal) => Ok(Ast::Literal(literal)),
             Token::Name(function) if self.takes("(") => {

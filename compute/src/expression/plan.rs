@@ -38,12 +38,12 @@ pub(crate) enum Operation<'a> {
     Permute(Vec<usize>, Box<Node<'a>>),
     Reshape(Box<Node<'a>>),
     /// What is taken of each axis of the operand.
-    Slice(Vec<Taken>, Box<Node<'a>>),
+    Slice(Vec<AxisSelection>, Box<Node<'a>>),
 }
 
 /// What is taken of an axis.
 #[derive(Clone, Copy)]
-pub(crate) enum Taken {
+pub(crate) enum AxisSelection {
     Index(usize),
     /// From this index, in these steps.
     Stepped(usize, isize),
@@ -204,7 +204,12 @@ impl<'a> Node<'a> {
 }
 
 /// Computes a part of a slice.
-fn sliced(taken: &[Taken], of: &Node<'_>, ranges: &[Range<usize>], reads: &mut Reads) -> Result<Value> {
+fn sliced(
+    taken: &[AxisSelection],
+    of: &Node<'_>,
+    ranges: &[Range<usize>],
+    reads: &mut Reads,
+) -> Result<Value> {
     struct Stepped<'a>(&'a [usize], Vec<SliceInfoElem>);
     impl Rearrange for Stepped<'_> {
         fn of<T: Clone>(&self, all: &[T]) -> Vec<T> {
@@ -216,11 +221,11 @@ fn sliced(taken: &[Taken], of: &Node<'_>, ranges: &[Range<usize>], reads: &mut R
     let (mut wanted, mut steps, mut kept) = (Vec::new(), Vec::new(), ranges.iter());
     for one in taken {
         match *one {
-            Taken::Index(index) => {
+            AxisSelection::Index(index) => {
                 wanted.push(index..index + 1);
                 steps.push(SliceInfoElem::Index(0));
             }
-            Taken::Stepped(first, step) => {
+            AxisSelection::Stepped(first, step) => {
                 let range = kept.next().unwrap_or_else(|| unreachable!("each axis that is kept has a range"));
                 let at = |index: usize| first.wrapping_add_signed(step * index as isize);
                 let hull = match range.is_empty() {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_member_is_chosen() {
+    fn longest_member_is_chosen() {
         let is_member = |name: &str| ["a", "a.b", "layer.w"].contains(&name);
         let found = |name: &str| member_and_field(name, &is_member);
         let some = |text: &str| Some(text.to_owned());
