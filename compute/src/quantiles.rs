@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use ndarray_io::blocks::map_in_order;
 use ndarray_io::dtype::Kind;
 use ndarray_io::{Casting, DynArray, ReadOptions};
 
@@ -44,7 +45,7 @@ pub fn percentiles(
             }
             search.values(wanted)
         };
-        return Ok(searches.into_iter().map(values).collect());
+        return on_all_cores(searches, options, values);
     }
     let mut searches =
         pass.counts(groups)?.into_iter().map(|count| Search::new(count, wanted)).collect::<Vec<_>>();
@@ -57,8 +58,24 @@ pub fn percentiles(
         pass.narrow(&mut searches)?;
     }
     pass.gather(&mut searches)?;
-    searches.iter_mut().flat_map(|search| &mut search.spans).for_each(Span::select);
-    Ok(searches.into_iter().map(|search| search.values(wanted)).collect())
+    on_all_cores(searches, options, |mut search| {
+        search.spans.iter_mut().for_each(Span::select);
+        search.values(wanted)
+    })
+}
+
+/// Finishes the searches of all groups.
+fn on_all_cores(
+    searches: Vec<Search>,
+    options: &ReadOptions,
+    finish: impl Fn(Search) -> Vec<f64> + Sync,
+) -> Result<Vec<Vec<f64>>> {
+    let mut found = Vec::with_capacity(searches.len());
+    map_in_order(searches.into_iter(), options.get_threads(), finish, |values| {
+        found.push(values);
+        Ok::<(), Error>(())
+    })?;
+    Ok(found)
 }
 
 /// The numbers in which the wanted ones of a group are.
@@ -248,6 +265,11 @@ impl Pass<'_> {
             searches.iter().map(|search| Mutex::new(vec![Vec::new(); search.spans.len()])).collect();
         self.visit(|group, numbers| {
             let spans = &searches[group].spans;
+            if let [Span { low: 0, high: u64::MAX, .. }] = spans[..] {
+                let keys: Vec<u64> = numbers.map(key_of).collect();
+                found[group].lock().unwrap_or_else(PoisonError::into_inner)[0].extend(keys);
+                return;
+            }
             let mut keys: Vec<Vec<u64>> = vec![Vec::new(); spans.len()];
             for number in numbers {
                 let key = key_of(number);

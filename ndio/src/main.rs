@@ -57,6 +57,8 @@ use terminal::{EscapingWriter, JsonWriter, PipeCloseTolerantWriter, StdoutWriter
 
 /// The exit codes follow the convention of `diff`.
 const AFTER_HELP: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
+A part is written with the file: ck.npz:layer2.weight[17, 190:210], points.npy:pos.x, 'x.npy[5]'. A file without a verb
+is info, several files and folders are ls.
 
 The password of encrypted members, for every command that reads archives:
   --password-file FILE       from the first line of a file
@@ -65,7 +67,8 @@ The password of encrypted members, for every command that reads archives:
 
 Exit codes:
   0  success; the files are equal, valid, complete
-  1  diff: the files differ; verify: a file is damaged; scan: not plain data; info: a file is truncated
+  1  diff: the files differ; verify: a file is damaged; check: one is not as expected; scan: not plain data;
+     info, ls: a file is truncated
   2  an error: a file could not be read or written";
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
