@@ -268,6 +268,23 @@ def checks(program, folder):
         assert ndio(program, "check", *options, folder / "k.npy").returncode == code, options
     said = ndio(program, "check", "--finite", folder / "k.npy", folder / "o.npy")
     assert said.returncode == 1 and said.stdout.decode().strip() == f"{folder / 'o.npy'}: 1 NaN at [2, 1]", said
+    records = np.zeros(3, [("a b", "i4"), ("x", "f4"), ("in", [("y", "f8", (2,)), ("t", "M8[s]")])])
+    np.save(folder / "f.npy", records)
+    assert ndio(program, "check", "--finite", folder / "f.npy").returncode == 0
+    assert ndio(program, "check", "--range", "0,1", folder / "f.npy").returncode == 2
+    records["in"]["y"][2, 1], records["in"]["t"][1] = -np.inf, "NaT"
+    np.save(folder / "f.npy", records)
+    said = ndio(program, "check", "--finite", folder / "f.npy").stdout.decode().splitlines()
+    assert [line.partition("f.npy: ")[2] for line in said] == ["1 infinite in ['in']['y'] at [2, 1]", "1 NaT in ['in']['t'] at [1]"], said
+    times = np.array([1, -5, "NaT", 7], "m8[s]")
+    np.save(folder / "t.npy", times)
+    for text in ["max(x)", "min(x)", "argmax(x)", "argmin(x)", "sum(x)", "nanmin(x)", "nanmax(x)", "x - x[0]", "isnan(x)", "x > x[1]", "abs(x)"]:
+        wanted = np.asarray(eval(text, {**SPACE, "x": times}))
+        assert ndio(program, "calc", text, folder / "t.npy", "-o", folder / "out.npy", "--force").returncode == 0, text
+        found = np.load(folder / "out.npy")
+        assert found.dtype == wanted.dtype and (found.astype("i8") == wanted.astype("i8")).all(), (text, found, wanted)
+    np.save(folder / "i.npy", np.array([[1.5, -2, np.nan], [np.inf, 0, -0.0]]))
+    assert json.loads(ndio(program, "find", "--json", folder / "i.npy", "max").stdout)["indices"] == [[1, 0]]
     np.save(folder / "d.npy", array[::-1])
     assert ndio(program, "check", "--monotonic", folder / "d.npy").returncode == 1
     assert ndio(program, "check", "--finite", folder / "none.npy").returncode == 2

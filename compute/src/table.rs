@@ -89,7 +89,10 @@ fn add_columns(rows: &DynArray, name: &str, options: &CellOptions<'_>, made: &mu
         _ if rows.ndim() == 1 => rows.texts_with(options),
         _ => (0..rows.shape().first().copied().unwrap_or(0))
             .map(|row| {
-                let part = rows.slice(&[ndarray::SliceInfoElem::Index(row as isize)][..])?;
+                let mut place =
+                    vec![ndarray::SliceInfoElem::Slice { start: 0, end: None, step: 1 }; rows.ndim()];
+                place[0] = ndarray::SliceInfoElem::Index(row as isize);
+                let part = rows.slice(&place[..])?;
                 Ok(part
                     .display_with(options.display)
                     .to_string()

@@ -22,6 +22,7 @@ fn results_have_numpys_values_and_dtypes() {
         ("n + 100", "'|i1' [-56,  93, 103]"),
         ("n * 2.0", "'<f8' [200.0, -14.0,   6.0]"),
         ("n // 4", "'|i1' [25, -2,  0]"),
+        ("n > 10 ** -3", "'|b1' [ true, false,  true]"),
         ("n % 4", "'|i1' [0, 1, 3]"),
         ("n ** 2", "'|i1' [16, 49,  9]"),
         ("n > 300", "'|b1' [false, false, false]"),
@@ -60,6 +61,8 @@ fn errors_say_what_is_wrong_and_where() {
         ("x + n[:2]", "shapes (2, 3) and (2,) do not match"),
         ("n ** -1", "integers have no negative integer powers: use ** -1.0"),
         ("x['a", "the text has no end, at character 3"),
+        ("n * 10 ** 40", "10 ** 40 has more than 127 bits: write a float"),
+        ("n + 1 // 0", "division by zero"),
         ("clip(x)", "clip takes 3 arguments, at character 1"),
         ("mean(x, axis=2)", "there is no axis 2: the array has 2, numbered from 0"),
     ] {
@@ -95,6 +98,9 @@ fn hostile_texts_are_refused() {
         let _ = Expression::parse(text);
     }
     assert!(Expression::parse(&("x".to_owned() + &"+x".repeat(100_000))).is_err());
+    // The middle of a chain is computed twice.
+    let chain = (0..26).fold("x".to_owned(), |within, _| format!("(x<{within}<x)"));
+    assert!(Expression::parse(&chain).is_err());
     // What is accepted can be computed.
     assert!(evaluate(&("n".to_owned() + &"+n".repeat(190))).starts_with("'|i1'"));
     assert!(evaluate(&("(-".repeat(20) + "n" + &")".repeat(20))).starts_with("'|i1'"));

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ndarray_io::DType;
-use ndarray_io_compute::Part;
+use ndarray_io::dtype::{Kind, Scalar};
+use ndarray_io_compute::{Bound, Part};
 
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
-use super::find::{bound_condition, index_in, index_text};
+use super::find::{bound_condition, bound_to_array, index_in, index_text};
 use super::formats::parse_dtype;
 use super::select::Selection;
 use super::source::Source;
@@ -45,10 +46,11 @@ pub(crate) struct Arguments {
 }
 
 fn parse_range(text: &str) -> Result<(String, String), String> {
+    let is_finite = |text: &str| text.parse().is_ok_and(f64::is_finite);
     let limits =
         text.split_once([',', ':']).map(|(low, high)| (low.trim().to_owned(), high.trim().to_owned()));
     limits
-        .filter(|(low, high)| low.parse::<f64>().is_ok() && high.parse::<f64>().is_ok())
+        .filter(|(low, high)| is_finite(low) && is_finite(high))
         .ok_or_else(|| "expected two numbers, the lower first: 0,1".into())
 }
 
@@ -95,35 +97,61 @@ fn faults_of(source: &Source, arguments: &Arguments) -> Result<Vec<String>, Fail
         }
     }
     if arguments.finite {
-        let kind = source.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind);
-        use ndarray_io::dtype::Kind;
-        match kind {
-            Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
-                faults.extend(violations(source, "isnan(x)", "NaT", false)?)
-            }
-            Some(Kind::Float | Kind::Complex | Kind::Narrow(_)) => {
-                faults.extend(violations(source, "isnan(x)", "NaN", false)?);
-                faults.extend(violations(source, "isinf(x)", "infinite", false)?);
-            }
-            _ => {}
-        }
+        add_odd_numbers(source, source.dtype(), "x", &mut faults)?;
     }
     if let Some((low, high)) = &arguments.range {
         // NaN is not within limits.
         faults.extend(violations(
-            source,
-            &format!("x >= {low} and x <= {high}"),
+            &bound_to_array(&format!("x >= {low} and x <= {high}"), source)?,
             &format!("not in {low} to {high}"),
             true,
         )?);
     }
     for condition in &arguments.that {
-        faults.extend(violations(source, condition, &format!("not as in: {condition}"), true)?);
+        faults.extend(violations(
+            &bound_condition(condition, source)?,
+            &format!("not as in: {condition}"),
+            true,
+        )?);
     }
     if arguments.monotonic {
         faults.extend(first_descent(source)?);
     }
     Ok(faults)
+}
+
+/// Adds how many elements, of each field, are NaN, NaT or infinite. `place` is the expression of the field.
+fn add_odd_numbers(
+    source: &Source,
+    dtype: &DType,
+    place: &str,
+    faults: &mut Vec<String>,
+) -> Result<(), Failure> {
+    if let DType::Record(record) = dtype {
+        return record.fields().iter().try_for_each(|field| {
+            let quote = if field.name().contains('\'') { '"' } else { '\'' };
+            add_odd_numbers(
+                source,
+                field.dtype(),
+                &format!("{place}[{quote}{}{quote}]", field.name()),
+                faults,
+            )
+        });
+    }
+    let base = if let DType::Subarray(subarray) = dtype { subarray.base() } else { dtype };
+    if base.as_record().is_some() {
+        return Err(format!("the elements of {place} are arrays of records, which are not checked").into());
+    }
+    let names: &[(&str, &str)] = match base.as_scalar().map(Scalar::kind) {
+        Some(Kind::Datetime(_) | Kind::Timedelta(_)) => &[("isnan", "NaT")],
+        Some(Kind::Float | Kind::Complex | Kind::Narrow(_)) => &[("isnan", "NaN"), ("isinf", "infinite")],
+        _ => &[],
+    };
+    for (function, what) in names {
+        let what = if place == "x" { (*what).to_owned() } else { format!("{what} in {}", &place[1..]) };
+        faults.extend(violations(&bound_to_array(&format!("{function}({place})"), source)?, &what, false)?);
+    }
+    Ok(())
 }
 
 fn has_shape(found: &[usize], wanted: &str) -> Result<bool, Failure> {
@@ -138,8 +166,7 @@ fn has_shape(found: &[usize], wanted: &str) -> Result<bool, Failure> {
 }
 
 /// Returns how many elements satisfy a condition, or do not, and where the first one is.
-fn violations(source: &Source, condition: &str, what: &str, holds: bool) -> Result<Option<String>, Failure> {
-    let bound = bound_condition(condition, source)?;
+fn violations(bound: &Bound<'_>, what: &str, holds: bool) -> Result<Option<String>, Failure> {
     let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
     bound.for_each_truth(|part: Part<Vec<bool>>| {
         let found = part.elements.iter().filter(|is_true| **is_true != holds).count();
@@ -159,7 +186,7 @@ fn violations(source: &Source, condition: &str, what: &str, holds: bool) -> Resu
 /// Returns where an element is less than the one before it along the first axis.
 fn first_descent(source: &Source) -> Result<Option<String>, Failure> {
     let Some(length @ 2..) = source.shape().first().copied() else { return Ok(None) };
-    let bound = bound_condition(&format!("x[1:{length}] >= x[:{}]", length - 1), source)?;
+    let bound = bound_to_array(&format!("x[1:{length}] >= x[:{}]", length - 1), source)?;
     let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
     bound.for_each_truth(|part: Part<Vec<bool>>| {
         for (at, _) in part.elements.iter().enumerate().filter(|(_, holds)| !**holds) {

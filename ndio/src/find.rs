@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ndarray::SliceInfoElem;
-use ndarray_io_compute::{Bound, Part, Summary};
+use ndarray_io::dtype::Kind;
+use ndarray_io::header::Shape;
+use ndarray_io_compute::{Bound, Error, Part};
 use serde_json::json;
 
-use super::calc::{marked_failure, parse};
+use super::calc::{failure, marked_failure, parse};
 use super::failure::Failure;
 use super::select::Selection;
 use super::source::Source;
-use super::summary;
 use super::terminal::EscapingWriter;
 
 /// Say where a condition holds: the indices, how many there are, and the smallest box that has them all
@@ -50,10 +51,10 @@ struct Matches {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (input, selection) = arguments.selection.open(&arguments.file)?;
     let source = selection.open_one_complete(&input, &crate::reading::options())?.ensure_iterable()?;
-    let (found, axes) = match &*arguments.condition.trim().to_lowercase() {
+    let (found, total) = match &*arguments.condition.trim().to_lowercase() {
         extreme @ ("min" | "max" | "argmin" | "argmax") => (
             extreme_of(&source, extreme.ends_with("min")).map_err(|failure| input.at(failure))?,
-            source.shape().len(),
+            source.len(),
         ),
         _ => matches(&source, &arguments.condition, arguments.limit).map_err(|failure| input.at(failure))?,
     };
@@ -83,12 +84,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         writeln!(out, "… and {} more; --limit lists them", found.count - listed)?;
     }
     match &found.range {
-        Some(range) if found.count > 1 && axes > 0 => {
+        Some(range) if found.count > 1 => {
             let bounds: Vec<String> =
                 range.iter().map(|(first, last)| format!("{first}:{}", last + 1)).collect();
             writeln!(out, "{} of {} elements, all in [{}]", found.count, source.len(), bounds.join(", "))?;
         }
-        _ => writeln!(out, "{} of {} elements", found.count, source.len())?,
+        _ => writeln!(out, "{} of {total} elements", found.count)?,
     }
     Ok(0)
 }
@@ -104,22 +105,35 @@ pub(crate) fn bound_condition<'a>(text: &str, source: &'a Source) -> Result<Boun
     let is_function = ["isnan", "isinf", "isfinite", "isnat"].contains(&trimmed);
     let is_comparison =
         trimmed.starts_with(['<', '>']) || trimmed.starts_with("==") || trimmed.starts_with("!=");
-    let text = match (is_function, is_comparison) {
-        (true, _) => format!("{trimmed}(x)"),
-        (_, true) => format!("x {trimmed}"),
-        _ => text.to_owned(),
-    };
-    parse(&text)?.bind_fields(source).map_err(|error| marked_failure(&text, error))
+    match (is_function, is_comparison) {
+        (true, _) => bound_to_array(&format!("{trimmed}(x)"), source),
+        (_, true) => bound_to_array(&format!("x {trimmed}"), source),
+        _ => parse(text)?.bind_fields(source).map_err(|error| marked_failure(text, error)),
+    }
 }
 
-fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Matches, usize), Failure> {
+/// Binds a condition in which `x` is the array, even if a field has this name.
+pub(crate) fn bound_to_array<'a>(text: &str, source: &'a Source) -> Result<Bound<'a>, Failure> {
+    let bound = parse(text)?.bind(&[("x", source)]);
+    bound.map_err(|error| match error {
+        // The array is not in what the user has written.
+        Error::Syntax { message, .. } => message.into(),
+        other => failure(other),
+    })
+}
+
+fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Matches, u64), Failure> {
     let bound = bound_condition(condition, source)?;
+    if !bound.shape().starts_with(source.shape()) {
+        let (found, wanted) = (Shape::from(bound.shape()), source.display_shape());
+        return Err(format!("the condition has the shape {found}, and the array has {wanted}").into());
+    }
     let mut found = Matches::default();
     bound.for_each_truth(|part: Part<Vec<bool>>| {
         found.add(&part, limit);
         Ok::<(), Failure>(())
     })?;
-    Ok((found, bound.shape().len()))
+    Ok((found, bound.shape().iter().map(|length| *length as u64).product()))
 }
 
 impl Matches {
@@ -154,19 +168,28 @@ pub(crate) fn index_in(ranges: &[Range<usize>], number: usize) -> Vec<usize> {
 }
 
 fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {
-    let Summary::Numbers(stats) = summary::compute(source)? else {
-        return Err(format!(
-            "there is no {} of dtype {}",
-            if is_minimum { "minimum" } else { "maximum" },
-            source.dtype()
-        )
-        .into());
+    // Not NaN, which would be both.
+    let name = if is_minimum { "argmin" } else { "argmax" };
+    let is_float = source
+        .dtype()
+        .as_scalar()
+        .is_some_and(|scalar| matches!(scalar.kind(), Kind::Float | Kind::Narrow(_)));
+    let worst = if is_minimum { "inf" } else { "-inf" };
+    let place = match is_float {
+        true => bound_to_array(&format!("{name}(where(isnan(x), {worst}, x))"), source)?,
+        false => bound_to_array(&format!("{name}(x)"), source)?,
     };
-    if stats.finite_count() == 0 {
-        return Ok(Matches::default());
-    }
-    let place = if is_minimum { stats.argmin } else { stats.argmax };
+    let place = place.evaluate().map_err(failure)?.into_array::<i64, ndarray::Ix0>()?.into_scalar();
     let ranges: Vec<Range<usize>> = source.shape().iter().map(|length| 0..*length).collect();
     let index = index_in(&ranges, place as usize);
+    let slice: Vec<SliceInfoElem> = index.iter().map(|at| SliceInfoElem::Index(*at as isize)).collect();
+    if is_float
+        && bound_to_array("isnan(x)", &Source::in_memory(source.slice(&slice)?, source.name())?)?
+            .truth(&[])
+            .map_err(failure)?
+            == [true]
+    {
+        return Ok(Matches::default());
+    }
     Ok(Matches { count: 1, range: Some(index.iter().map(|at| (*at, *at)).collect()), indices: vec![index] })
 }

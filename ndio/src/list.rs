@@ -146,7 +146,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             count(others, "other file", "other files"),
             count(truncated, "truncated", "truncated"),
         ];
-        writeln!(out, "{}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))?;
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            writeln!(out, "{}", parts.join(", "))?;
+        }
     }
     Ok(code)
 }

@@ -226,7 +226,10 @@ fn read_rows(source: &Source, rows: impl Iterator<Item = usize>) -> Result<DynAr
 
 /// Sorts rows by a key; equal ones keep their order, and NaN comes last.
 fn sorted(source: &Source, rows: &Rows, key: &str) -> Result<Rows, Failure> {
-    let (is_descending, key) = match key.strip_prefix('-') {
+    // Of an expression, a minus is that of its first part.
+    let is_name =
+        |rest: &&str| !rest.contains(['+', '-', '*', '/', '%', '<', '>', '=', '&', '|', '^', ' ', '(']);
+    let (is_descending, key) = match key.strip_prefix('-').filter(is_name) {
         Some(rest) => (true, rest),
         None => (false, key),
     };

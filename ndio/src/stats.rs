@@ -70,7 +70,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let has_several = arguments.files.len() > 1;
     for path in &arguments.files {
         match file_rows(path, arguments, has_several) {
-            Ok(found) => rows.extend(found),
+            Ok(found) => {
+                let has_error = |row: &Row| row.values.iter().any(|(name, _)| name == "error");
+                code = if found.iter().any(has_error) { 2 } else { code };
+                rows.extend(found);
+            }
             Err(failure) if is_broken_pipe(&*failure) => return Err(failure),
             Err(failure) if has_several => {
                 report(&failure);
@@ -191,7 +195,7 @@ impl Arguments {
                 add("count", stats.count.into());
                 add("min", bound(stats.min));
                 for (wanted, value) in self.percentiles.iter().zip(percentiles) {
-                    add(&format!("p{wanted}"), (*value).into());
+                    add(&format!("p{wanted}"), float_value(*value));
                 }
                 add("max", bound(stats.max));
                 let places = [("argmin", stats.argmin), ("argmax", stats.argmax)];
@@ -211,6 +215,15 @@ impl Arguments {
             }
         }
         values
+    }
+}
+
+/// Returns a float, which JSON may lack, as text.
+fn float_value(number: f64) -> Value {
+    match number {
+        _ if number.is_finite() => number.into(),
+        _ if number.is_nan() => Value::Null,
+        _ => if number > 0.0 { "inf" } else { "-inf" }.into(),
     }
 }
 

@@ -92,7 +92,10 @@ impl<'a> Names<'a> {
             Ast::Literal(literal) => Ok(Built::Literal(literal.clone())),
             Ast::Name { name, at } => self.name(name, *at),
             Ast::Attribute { of, name, at } => self.attribute(of, name, *at),
-            Ast::Index { of, slice: text, at } => slice(self.build(of)?, text, *at).map(Built::Node),
+            Ast::Index { of, slice: text, at } => match self.part(of)? {
+                Built::Records(number, path) => self.named_field(number, path, text, *at),
+                of => slice(self.node(of)?, text, *at).map(Built::Node),
+            },
             Ast::Call { function, arguments, named, at } => self.call(function, arguments, named, *at),
             Ast::Unary { operator, of, .. } => self.unary(operator, of),
             Ast::Binary { operator, operands, .. } => self.binary(operator, &operands[0], &operands[1]),
@@ -137,6 +140,21 @@ impl<'a> Names<'a> {
             return Ok(Built::Records(number, path));
         }
         Ok(Built::Node(Node::leaf(self.arrays[number].1, number, &dtype, path, &inner)?))
+    }
+
+    /// Returns the field that `['name']` selects.
+    fn named_field(&self, number: usize, mut path: Vec<String>, text: &str, at: usize) -> Result<Built<'a>> {
+        let text = text.trim();
+        let quoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+        let Some(name) = quoted else {
+            return wrong("records have fields: x['name'], and then indices: x['name'][0]", at);
+        };
+        let (dtype, _) = self.records(number, &path)?;
+        if dtype.as_record().is_some_and(|record| record.field(name).is_none()) {
+            return wrong(format!("the records have no field '{name}'"), at);
+        }
+        path.push(name.to_owned());
+        self.field(number, path)
     }
 
     fn attribute(&self, of: &Ast, name: &str, at: usize) -> Result<Built<'a>> {
@@ -187,7 +205,7 @@ impl<'a> Names<'a> {
     fn binary(&self, operator: &str, one: &Ast, two: &Ast) -> Result<Built<'a>> {
         let (one, two) = (self.part(one)?, self.part(two)?);
         if let (Built::Literal(one), Built::Literal(two)) = (&one, &two)
-            && let Some(made) = fold(operator, one, two)
+            && let Some(made) = fold(operator, one, two)?
         {
             return Ok(Built::Literal(made));
         }
@@ -516,7 +534,7 @@ fn dtype_name(name: &str) -> Option<Type> {
 }
 
 /// Computes with two literals, which stay one.
-fn fold(operator: &str, one: &Literal, two: &Literal) -> Option<Literal> {
+fn fold(operator: &str, one: &Literal, two: &Literal) -> Result<Option<Literal>> {
     // In Python, bools are integers.
     let int = |literal: &Literal| match literal {
         Literal::Bool(value) => Some(i128::from(*value)),
@@ -524,25 +542,7 @@ fn fold(operator: &str, one: &Literal, two: &Literal) -> Option<Literal> {
         _ => None,
     };
     if let (Some(a), Some(b)) = (int(one), int(two)) {
-        let (a, b) = (&a, &b);
-        return Some(match operator {
-            "+" => Literal::Int(a.checked_add(*b)?),
-            "-" => Literal::Int(a.checked_sub(*b)?),
-            "*" => Literal::Int(a.checked_mul(*b)?),
-            "**" => Literal::Int(a.checked_pow(u32::try_from(*b).ok()?)?),
-            "/" if *b != 0 => Literal::Float(*a as f64 / *b as f64),
-            "//" if *b != 0 => {
-                Literal::Int(a.checked_div_euclid(*b)? - i128::from(*b < 0 && a.checked_rem_euclid(*b)? != 0))
-            }
-            "%" if *b != 0 => {
-                let rest = a.checked_rem(*b)?;
-                Literal::Int(if rest != 0 && (rest < 0) != (*b < 0) { rest + b } else { rest })
-            }
-            "&" => Literal::Int(a & b),
-            "|" => Literal::Int(a | b),
-            "^" => Literal::Int(a ^ b),
-            _ => Literal::Bool(find(COMPARISONS, operator)?.holds(Some(a.cmp(b)))),
-        });
+        return fold_integers(operator, a, b);
     }
     if matches!(one, Literal::Complex(..)) || matches!(two, Literal::Complex(..)) {
         let number = |literal: &Literal| match *literal {
@@ -552,15 +552,15 @@ fn fold(operator: &str, one: &Literal, two: &Literal) -> Option<Literal> {
             Literal::Complex(re, im) => Some(num_complex::Complex::new(re, im)),
             _ => None,
         };
-        let (a, b) = (number(one)?, number(two)?);
+        let (Some(a), Some(b)) = (number(one), number(two)) else { return Ok(None) };
         let made = match operator {
             "+" => a + b,
             "-" => a - b,
             "*" => a * b,
             "/" => a / b,
-            _ => return None,
+            _ => return Ok(None),
         };
-        return Some(Literal::Complex(made.re, made.im));
+        return Ok(Some(Literal::Complex(made.re, made.im)));
     }
     let number = |literal: &Literal| match literal {
         Literal::Bool(value) => Some(f64::from(u8::from(*value))),
@@ -568,15 +568,45 @@ fn fold(operator: &str, one: &Literal, two: &Literal) -> Option<Literal> {
         Literal::Float(number) => Some(*number),
         _ => None,
     };
-    let (a, b) = (number(one)?, number(two)?);
-    Some(Literal::Float(match operator {
+    let (Some(a), Some(b)) = (number(one), number(two)) else { return Ok(None) };
+    Ok(Some(Literal::Float(match operator {
         "+" => a + b,
         "-" => a - b,
         "*" => a * b,
+        "/" | "//" | "%" if b == 0.0 => return Err(Error::operands("division by zero")),
         "/" => a / b,
         "**" => a.powf(b),
-        "//" if b != 0.0 => floor_divide(a, b).0,
-        "%" if b != 0.0 => floor_divide(a, b).1,
-        _ => return Some(Literal::Bool(find(COMPARISONS, operator)?.holds(a.partial_cmp(&b)))),
-    }))
+        "//" => floor_divide(a, b).0,
+        "%" => floor_divide(a, b).1,
+        _ => return Ok(compared(operator, a.partial_cmp(&b))),
+    })))
+}
+
+fn compared(operator: &str, order: Option<std::cmp::Ordering>) -> Option<Literal> {
+    Some(Literal::Bool(find(COMPARISONS, operator)?.holds(order)))
+}
+
+/// Computes with two integers, as Python does.
+fn fold_integers(operator: &str, a: i128, b: i128) -> Result<Option<Literal>> {
+    let rest =
+        || a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest });
+    let made = match operator {
+        "/" | "//" | "%" if b == 0 => return Err(Error::operands("division by zero")),
+        "/" => return Ok(Some(Literal::Float(a as f64 / b as f64))),
+        "**" if b < 0 => return Ok(Some(Literal::Float((a as f64).powf(b as f64)))),
+        "+" => a.checked_add(b),
+        "-" => a.checked_sub(b),
+        "*" => a.checked_mul(b),
+        "**" => u32::try_from(b).ok().and_then(|power| a.checked_pow(power)),
+        "//" => rest().and_then(|rest| (a - rest).checked_div(b)),
+        "%" => rest(),
+        "&" => Some(a & b),
+        "|" => Some(a | b),
+        "^" => Some(a ^ b),
+        _ => return Ok(compared(operator, Some(a.cmp(&b)))),
+    };
+    let made = made.ok_or_else(|| {
+        Error::operands(format!("{a} {operator} {b} has more than 127 bits: write a float"))
+    })?;
+    Ok(Some(Literal::Int(made)))
 }

@@ -43,6 +43,23 @@ pub(crate) enum Ast {
     },
 }
 
+impl Ast {
+    /// Returns how many operations there are in it.
+    fn operations(&self) -> usize {
+        match self {
+            Self::Literal(_) | Self::Name { .. } => 1,
+            Self::Attribute { of, .. } | Self::Index { of, .. } | Self::Unary { of, .. } => {
+                1 + of.operations()
+            }
+            Self::Binary { operands, .. } => 1 + operands.iter().map(Self::operations).sum::<usize>(),
+            Self::Call { arguments, named, .. } => {
+                let named = named.iter().map(|(_, argument)| argument);
+                1 + arguments.iter().chain(named).map(Self::operations).sum::<usize>()
+            }
+        }
+    }
+}
+
 /// A number or a text that is written out. Numbers take the dtype of what they are combined with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Literal {
@@ -300,6 +317,8 @@ impl Parser {
                 |left: Ast, right: Ast| Ast::Binary { operator, operands: Box::new([left, right]), at };
             left = match middle.take().filter(|_| is_comparison) {
                 Some(middle) => {
+                    self.operations += middle.operations();
+                    self.count_operation()?;
                     let second = both(middle, right.clone());
                     Ast::Binary { operator: "and", operands: Box::new([left, second]), at }
                 }

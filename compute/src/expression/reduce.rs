@@ -66,6 +66,8 @@ enum Cell {
 #[derive(Clone, Copy, PartialEq)]
 enum Number {
     Int(i64),
+    /// The count of a time, of which NaT is like NaN.
+    Time(i64),
     Uint(u64),
     Float(f64),
 }
@@ -75,6 +77,9 @@ impl Number {
     fn replaces(self, other: Self, is_minimum: bool) -> bool {
         let order = match (self, other) {
             (Self::Int(one), Self::Int(two)) => one.cmp(&two),
+            (Self::Time(_), Self::Time(i64::MIN)) => return false,
+            (Self::Time(i64::MIN), Self::Time(_)) => return true,
+            (Self::Time(one), Self::Time(two)) => one.cmp(&two),
             (Self::Uint(one), Self::Uint(two)) => one.cmp(&two),
             (Self::Float(_), Self::Float(two)) if two.is_nan() => return false,
             (Self::Float(one), Self::Float(_)) if one.is_nan() => return true,
@@ -236,9 +241,10 @@ impl Reduction {
             Data::Bool(all) => {
                 fold(all, dims, start, |cell, one, at| self.add_int(cell, i64::from(one), begin + at, false))
             }
-            Data::Int(all) => {
-                fold(all, dims, start, |cell, one, at| self.add_int(cell, one, begin + at, is_time))
-            }
+            Data::Int(all) => fold(all, dims, start, |cell, one, at| match one {
+                i64::MIN if is_time && skips_nan => {}
+                one => self.add_int(cell, one, begin + at, is_time),
+            }),
             Data::Uint(all) => fold(all, dims, start, |cell, one, at| match cell {
                 Cell::Uint(sum) if self == Self::Product => *sum = sum.wrapping_mul(one),
                 Cell::Uint(sum) => *sum = sum.wrapping_add(one),
@@ -276,6 +282,7 @@ impl Reduction {
             }
             Cell::Int(product) if self == Self::Product => *product = product.wrapping_mul(one),
             Cell::Int(sum) => *sum = sum.wrapping_add(one),
+            Cell::Best(_) if is_time => self.consider(cell, Number::Time(one), at),
             Cell::Best(_) => self.consider(cell, Number::Int(one), at),
             _ => self.add_float(cell, if is_time && one == i64::MIN { f64::NAN } else { one as f64 }),
         }
@@ -380,7 +387,9 @@ impl Reduction {
         let int = |cell: &Cell| match *cell {
             Cell::Int(number) => number,
             Cell::Best(Some((_, at))) if matches!(self, Self::ArgMinimum | Self::ArgMaximum) => at as i64,
-            Cell::Best(Some((Number::Int(best), _))) => best,
+            Cell::Best(Some((Number::Int(best) | Number::Time(best), _))) => best,
+            // Of times without any that is known.
+            Cell::Best(None) => i64::MIN,
             // The mean of durations.
             Cell::Float(..) => {
                 let mean = float(cell);

@@ -35,6 +35,19 @@ impl Selection {
         let input = open(&operand.path)?;
         let mut selection = self.clone();
         let given = |option: &str| Err(input.at(format!("a part is given with its name, and by {option}")));
+        let is_archive = input.format() == Format::Npz;
+        let archive = match is_archive && operand.name.is_some() {
+            true => Some(input.npz(&crate::reading::options())?),
+            false => None,
+        };
+        let is_member = |name: &str| archive.as_ref().is_some_and(|archive| archive.index_of(name).is_ok());
+        // A name may end with brackets of its own.
+        let all =
+            operand.name.as_ref().zip(operand.slice.as_ref()).map(|(name, slice)| format!("{name}[{slice}]"));
+        let operand = match all.filter(|all| is_member(all)) {
+            Some(name) => Operand { name: Some(name), slice: None, ..operand },
+            None => operand,
+        };
         if let Some(slice) = operand.slice {
             if selection.slice.is_some() {
                 return given("--slice");
@@ -42,15 +55,11 @@ impl Selection {
             selection.slice = Some(slice);
         }
         let Some(name) = operand.name else { return Ok((input, selection)) };
-        let is_archive = input.format() == Format::Npz;
         if is_archive && selection.selects_array() || !is_archive && selection.array.is_some() {
             return given(if is_archive { "--member" } else { "--array" });
         }
         let (member, field) = match is_archive {
-            true => {
-                let archive = input.npz(&crate::reading::options())?;
-                member_and_field(&name, &|name| archive.index_of(name).is_ok())
-            }
+            true => member_and_field(&name, &is_member),
             false => (None, Some(name)),
         };
         if field.is_some() && selection.field.is_some() {
