@@ -120,6 +120,7 @@ impl<'a> Source<'a> {
     /// Reads up to `max_len` bytes, fewer only at the end, and returns how many were read.
     pub(crate) fn fill_read_buf(&mut self, buf: &mut ReadBuf<'_>, max_len: usize) -> Result<usize> {
         let filled = match &mut self.origin {
+            Origin::Random(Positioned { region, runs: None }) => region.fill_read_buf(buf, max_len, 0)?,
             Origin::Random(rest) => rest.fill_read_buf(buf, max_len, 0)?,
             Origin::Stream(stream, left) => {
                 let max_len = left.map_or(max_len, |left| max_len.min(saturated(left)));
@@ -182,10 +183,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns what remains of a range of bytes; `None` for a selection or a stream.
+    /// Returns what remains of a range of bytes; `None` for a slice, a selection or a stream.
     fn range(&mut self) -> Option<&mut Region<'a>> {
-        match &mut self.origin {
-            Origin::Random(Positioned { region, runs: None }) => Some(region),
+        match (&mut self.origin, &self.reader) {
+            (_, Reader::Slice(_)) => None,
+            (Origin::Random(Positioned { region, runs: None }), _) => Some(region),
             _ => None,
         }
     }
@@ -195,9 +197,6 @@ impl<'a> Source<'a> {
     /// Returns `false` if the source is a slice, a selection or a stream.
     pub(crate) fn restart(&mut self) -> bool {
         let position = self.position;
-        if let Reader::Slice(_) = self.reader {
-            return false;
-        }
         let Some(rest) = self.range() else { return false };
         *rest = rest.with_preceding(position).up_to_source_end();
         self.position = 0;
