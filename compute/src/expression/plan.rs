@@ -203,6 +203,9 @@ impl<'a> Node<'a> {
     }
 }
 
+/// How many elements of an operand are computed for a part of a slice of it.
+const MAX_READ_LEN: usize = 1 << 20;
+
 /// Computes a part of a slice.
 fn sliced(
     taken: &[AxisSelection],
@@ -237,6 +240,17 @@ fn sliced(
                 steps.push(SliceInfoElem::Slice { start: 0, end: None, step });
             }
         }
+    }
+    // Between steps, much more may be read than is wanted. Parts along the first axis that has several indices follow one another.
+    if lengths(&wanted).iter().fold(1usize, |all, length| all.saturating_mul(*length)) > MAX_READ_LEN
+        && let Some(axis) = ranges.iter().position(|range| range.len() > 1)
+    {
+        let (mut first, mut second) = (ranges.to_vec(), ranges.to_vec());
+        let middle = ranges[axis].start + ranges[axis].len() / 2;
+        (first[axis].end, second[axis].start) = (middle, middle);
+        let mut value = sliced(taken, of, &first, reads)?;
+        value.data.append(sliced(taken, of, &second, reads)?.data);
+        return Ok(Value::new(value.kind, lengths(ranges), value.data));
     }
     let value = of.evaluate(&wanted, reads)?;
     Ok(Value::new(value.kind, lengths(ranges), map_data(&value.data, Stepped(&value.shape, steps))))

@@ -44,6 +44,7 @@ impl Type {
             (Kind::Uint, _) => Self::Uint(bits),
             (Kind::Float, 2 | 4 | 8) => Self::Float(bits),
             (Kind::Complex, 8 | 16) => Self::Complex(bits),
+            (Kind::Narrow(narrow), _) if narrow.limits().is_some() => Self::Int(8),
             (Kind::Narrow(_), _) => Self::Float(32),
             (Kind::Datetime(step), _) => Self::Datetime(step),
             (Kind::Timedelta(step), _) => Self::Timedelta(step),
