@@ -29,10 +29,21 @@ impl Selection {
     pub(crate) fn open_with(
         &self,
         path: &Path,
-        open: impl FnOnce(&Path) -> Result<Input, Failure>,
+        mut open: impl FnMut(&Path) -> Result<Input, Failure>,
     ) -> Result<(Input, Self), Failure> {
         let operand = operand_of(path);
-        let input = open(&operand.path)?;
+        // The name of an object may have any character, and that of a web page ends before `#`.
+        let is_object = operand.path != path
+            && remote::is_url(path)
+            && !path.starts_with("http:")
+            && !path.starts_with("https:");
+        let whole = is_object.then(|| open(path)).and_then(Result::ok);
+        let operand = if whole.is_some() {
+            Operand { path: path.to_owned(), name: None, slice: None }
+        } else {
+            operand
+        };
+        let input = whole.map_or_else(|| open(&operand.path), Ok)?;
         let mut selection = self.clone();
         let given = |option: &str| Err(input.at(format!("a part is given with its name, and by {option}")));
         let is_archive = input.format() == Format::Npz;
