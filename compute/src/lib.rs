@@ -32,7 +32,7 @@ use ndarray_io::{DType, DynArray, NpyFile};
 pub use boxes::boxes;
 pub use counts::{Counts, count, row_ranks};
 pub use error::{Error, Result};
-pub use expression::{Bound, Expression, Part};
+pub use expression::{Bound, Expression, Part, axis_number};
 pub use quantiles::percentiles;
 pub use stats::{Summary, summarize, summarize_groups};
 

@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_the_order_of_the_numbers() {
+    fn key_order_equals_number_order() {
         let numbers =
             [f64::NEG_INFINITY, -1e300, -1.5, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, 2.0, f64::INFINITY];
         let keys = numbers.map(key_of);

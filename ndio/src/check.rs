@@ -10,7 +10,7 @@ use ndarray_io_compute::{Bound, Part};
 
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
 use super::find::{bound_condition, bound_to_array, index_in, index_text};
-use super::formats::parse_dtype;
+use super::formats::{parse_dtype, shape_words};
 use super::select::Selection;
 use super::source::Source;
 
@@ -114,8 +114,11 @@ fn faults_of(source: &Source, arguments: &Arguments) -> Result<Vec<String>, Fail
             true,
         )?);
     }
-    if arguments.monotonic {
-        faults.extend(first_descent(source)?);
+    if arguments.monotonic
+        && let Some(length @ 2..) = source.shape().first()
+    {
+        let bound = bound_to_array(&format!("x[1:{length}] >= x[:{}]", length - 1), source)?;
+        faults.extend(violations_after(1, &bound, "less than the element before", true)?);
     }
     Ok(faults)
 }
@@ -155,8 +158,7 @@ fn add_odd_numbers(
 }
 
 fn has_shape(found: &[usize], wanted: &str) -> Result<bool, Failure> {
-    let lengths: Vec<&str> = wanted.trim_matches(['(', ')', ' ']).split([',', 'x']).map(str::trim).collect();
-    let lengths: Vec<&str> = lengths.into_iter().filter(|length| !length.is_empty()).collect();
+    let lengths = shape_words(wanted);
     let mut is_equal = lengths.len() == found.len();
     for (number, length) in lengths.iter().enumerate() {
         let wanted: i64 = length.parse().map_err(|_| format!("{length} is not a length: --shape 100,8"))?;
@@ -167,40 +169,26 @@ fn has_shape(found: &[usize], wanted: &str) -> Result<bool, Failure> {
 
 /// Returns how many elements satisfy a condition, or do not, and where the first one is.
 fn violations(bound: &Bound<'_>, what: &str, holds: bool) -> Result<Option<String>, Failure> {
-    let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
-    bound.for_each_truth(|part: Part<Vec<bool>>| {
-        let found = part.elements.iter().filter(|is_true| **is_true != holds).count();
-        if found > 0 && first.is_none() {
-            let at = part.elements.iter().position(|is_true| *is_true != holds).unwrap_or(0);
-            first = Some(index_in(&part.ranges, at));
-        }
-        count += found as u64;
-        Ok::<(), Failure>(())
-    })?;
-    Ok(first.map(|index| {
-        let more = if count > 1 { ", the first" } else { "" };
-        format!("{count} {what}{more} at {}", index_text(&index))
-    }))
+    violations_after(0, bound, what, holds)
 }
 
-/// Returns where an element is less than the one before it along the first axis.
-fn first_descent(source: &Source) -> Result<Option<String>, Failure> {
-    let Some(length @ 2..) = source.shape().first().copied() else { return Ok(None) };
-    let bound = bound_to_array(&format!("x[1:{length}] >= x[:{}]", length - 1), source)?;
-    let (mut count, mut first): (u64, Option<Vec<usize>>) = (0, None);
+/// Like `violations`, for a condition whose first row is that of a later row of the array.
+fn violations_after(
+    rows: usize,
+    bound: &Bound<'_>,
+    what: &str,
+    holds: bool,
+) -> Result<Option<String>, Failure> {
+    let (mut count, mut first): (usize, Option<Vec<usize>>) = (0, None);
     bound.for_each_truth(|part: Part<Vec<bool>>| {
-        for (at, _) in part.elements.iter().enumerate().filter(|(_, holds)| !**holds) {
-            count += 1;
-            first.get_or_insert_with(|| index_in(&part.ranges, at));
-        }
+        let at = part.elements.iter().position(|is_true| *is_true != holds);
+        first = first.take().or_else(|| at.map(|at| index_in(&part.ranges, at)));
+        count += part.elements.iter().filter(|is_true| **is_true != holds).count();
         Ok::<(), Failure>(())
     })?;
+    let more = if count > 1 { ", the first" } else { "" };
     Ok(first.map(|mut index| {
-        index[0] += 1;
-        format!(
-            "{count} less than the element before{} at {}",
-            if count > 1 { ", the first" } else { "" },
-            index_text(&index)
-        )
+        index.iter_mut().take(1).for_each(|row| *row += rows);
+        format!("{count} {what}{more} at {}", index_text(&index))
     }))
 }

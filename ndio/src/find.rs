@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Some(range) if found.count > 1 => {
             let bounds: Vec<String> =
                 range.iter().map(|(first, last)| format!("{first}:{}", last + 1)).collect();
-            writeln!(out, "{} of {} elements, all in [{}]", found.count, source.len(), bounds.join(", "))?;
+            writeln!(out, "{} of {total} elements, all in [{}]", found.count, bounds.join(", "))?;
         }
         _ => writeln!(out, "{} of {total} elements", found.count)?,
     }
@@ -182,13 +182,9 @@ fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {
     let place = place.evaluate().map_err(failure)?.into_array::<i64, ndarray::Ix0>()?.into_scalar();
     let ranges: Vec<Range<usize>> = source.shape().iter().map(|length| 0..*length).collect();
     let index = index_in(&ranges, place as usize);
-    let slice: Vec<SliceInfoElem> = index.iter().map(|at| SliceInfoElem::Index(*at as isize)).collect();
-    if is_float
-        && bound_to_array("isnan(x)", &Source::in_memory(source.slice(&slice)?, source.name())?)?
-            .truth(&[])
-            .map_err(failure)?
-            == [true]
-    {
+    let element: Vec<Range<usize>> = index.iter().map(|at| *at..at + 1).collect();
+    // If all are NaN, there is none.
+    if is_float && bound_to_array("isnan(x)", source)?.truth(&element).map_err(failure)? == [true] {
         return Ok(Matches::default());
     }
     Ok(Matches { count: 1, range: Some(index.iter().map(|at| (*at, *at)).collect()), indices: vec![index] })

@@ -8,6 +8,9 @@ use clap::Args;
 use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, stack_files_into, stack_npy};
 use ndarray_io::{Error, NpyFile, WriteOptions};
 
+use ndarray_io_compute::axis_number;
+
+use super::calc::failure;
 use super::changes::Changes;
 use super::failure::{Failure, at, report, with_advice};
 use super::formats::Format;
@@ -38,11 +41,7 @@ pub(crate) struct JoinArguments {
 
 /// Returns the number of an axis, of which a negative one counts from the last.
 pub(crate) fn normalize_axis(axis: isize, count: usize) -> Result<usize, Failure> {
-    let from_end = if axis < 0 { axis + count as isize } else { axis };
-    match usize::try_from(from_end) {
-        Ok(axis) if axis < count => Ok(axis),
-        _ => Err(format!("there is no axis {axis}: the array has {count}, numbered from 0").into()),
-    }
+    axis_number(axis as i128, count).map_err(failure)
 }
 
 pub(crate) fn cat(arguments: &JoinArguments, out: &mut dyn Write) -> Result<u8, Failure> {

@@ -492,7 +492,12 @@ fn slice<'a>(of: Node<'a>, text: &str, at: usize) -> Result<Node<'a>> {
     Ok(Node { kind: of.kind, shape, operation: Operation::Slice(taken, Box::new(of)) })
 }
 
-fn axis_number(axis: i128, count: usize) -> Result<usize> {
+/// Returns the number of an axis, of which a negative one counts from the last.
+///
+/// # Errors
+///
+/// [`Error::Operands`] if there is no such axis.
+pub fn axis_number(axis: i128, count: usize) -> Result<usize> {
     let from_end = if axis < 0 { axis + count as i128 } else { axis };
     match usize::try_from(from_end) {
         Ok(axis) if axis < count => Ok(axis),

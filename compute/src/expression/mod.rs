@@ -17,9 +17,9 @@ use ndarray_io::{DType, DynArray, ReadOptions};
 use crate::Source;
 use crate::error::{Error, Result};
 use build::Names;
+pub use build::axis_number;
 use parse::Ast;
 use plan::{Node, Reads, boxes_of};
-use types::Type;
 
 /// An expression such as `clip(a - b, 0, 1).T`.
 ///
@@ -95,30 +95,16 @@ impl Bound<'_> {
             .ok_or_else(|| Error::Operands("the result is text, which has no fixed width".into()))
     }
 
-    /// Whether the result is bools.
-    pub fn is_bool(&self) -> bool {
-        self.node.kind == Type::Bool
-    }
-
     /// Returns the shape of the result.
     pub fn shape(&self) -> &[usize] {
         &self.node.shape
-    }
-
-    /// Computes a part of the result, in C order.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading, and [`Error::Operands`].
-    pub fn part(&self, ranges: &[Range<usize>]) -> Result<DynArray> {
-        self.node.evaluate(ranges, &mut Reads::default())?.to_array()
     }
 
     /// Returns which elements of a part are true, in C order.
     ///
     /// # Errors
     ///
-    /// Those of [`part`](Self::part).
+    /// Those of reading, and [`Error::Operands`].
     pub fn truth(&self, ranges: &[Range<usize>]) -> Result<Vec<bool>> {
         Ok(self.node.evaluate(ranges, &mut Reads::default())?.truth())
     }
@@ -127,7 +113,7 @@ impl Bound<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`part`](Self::part), and of `take`.
+    /// Those of [`truth`](Self::truth), and of `take`.
     pub fn for_each_part<E: From<Error> + From<ndarray_io::Error>>(
         &self,
         take: impl FnMut(Part) -> Result<(), E>,
@@ -170,7 +156,7 @@ impl Bound<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`part`](Self::part).
+    /// Those of [`truth`](Self::truth).
     pub fn evaluate(&self) -> Result<DynArray> {
         let mut bytes = Vec::new();
         let dtype = self.dtype()?;

@@ -83,17 +83,12 @@ impl Number {
             (Self::Uint(one), Self::Uint(two)) => one.cmp(&two),
             (Self::Float(_), Self::Float(two)) if two.is_nan() => return false,
             (Self::Float(one), Self::Float(_)) if one.is_nan() => return true,
-            (Self::Float(one), Self::Float(two)) => one.total_cmp(&two).then(std::cmp::Ordering::Equal),
+            (Self::Float(one), Self::Float(two)) => {
+                one.partial_cmp(&two).unwrap_or(std::cmp::Ordering::Equal)
+            }
             _ => unreachable!("elements have one type"),
         };
-        let is_zero = |number: Self| number == Self::Float(0.0);
-        if is_zero(self) && is_zero(other) {
-            false
-        } else if is_minimum {
-            order.is_lt()
-        } else {
-            order.is_gt()
-        }
+        if is_minimum { order.is_lt() } else { order.is_gt() }
     }
 }
 

@@ -83,12 +83,16 @@ fn refuse_objects(dtype: &DType) -> Result<(), Failure> {
     if dtype.has_object() { Err("Python objects have no raw bytes".into()) } else { Ok(()) }
 }
 
-/// Parses the lengths of the axes: 100,3 or 100x3. One of them may be -1: as many as there are bytes for.
-fn parse_shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
-    // A comma may follow the last length, as in Python.
+/// Divides a shape into its lengths: 100,3 or 100x3. A comma may follow the last length, as in Python.
+pub(crate) fn shape_words(text: &str) -> Vec<&str> {
     let text = text.trim().trim_start_matches(['(', '[']).trim_end_matches([')', ']']);
     let text = text.strip_suffix(',').unwrap_or(text);
-    let lengths: Vec<&str> = text.split([',', 'x']).map(str::trim).filter(|_| !text.is_empty()).collect();
+    text.split([',', 'x']).map(str::trim).filter(|_| !text.is_empty()).collect()
+}
+
+/// Parses the lengths of the axes: 100,3 or 100x3. One of them may be -1: as many as there are bytes for.
+fn parse_shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
+    let lengths = shape_words(text);
     let known = |length: &&str| match length.parse::<usize>() {
         Ok(length) => Ok(length),
         Err(_) => Err(format!("'{length}' is not the length of an axis: --shape 100,3")),
