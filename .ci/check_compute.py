@@ -94,7 +94,7 @@ def expression(rng, depth):
 def is_close(found, wanted):
     """Whether two arrays are equal, up to rounding: that of each operation, in the precision of the dtype."""
     if wanted.dtype.kind in "biu":
-        return (found == wanted).mean() > 0.99 if wanted.size > 100 else bool((found == wanted).all())
+        return bool((found == wanted).all())
     rtol = {2: 3e-2, 4: 1e-4, 8: 1e-9}[wanted.dtype.itemsize // (2 if wanted.dtype.kind == "c" else 1)]
     if wanted.dtype.kind == "c":
         # Where a part is infinite or NaN, functions of complex numbers differ in the other.
@@ -129,7 +129,10 @@ def calculations(program, rng, count, folder):
             continue
         found = np.load(folder / "out.npy")
         assert found.shape == wanted.shape and found.dtype == wanted.dtype.newbyteorder("="), (what, found.dtype, found.shape, wanted.dtype, wanted.shape)
-        if is_sensitive(text) or is_close(found, wanted):
+        if any(array.dtype == "f2" for array in arrays.values()) and wanted.dtype.kind in "fc":
+            # NumPy's reductions of 16 bits overflow in between.
+            found, wanted = np.where(np.isfinite(wanted), found, 0), np.where(np.isfinite(wanted), wanted, 0)
+        if is_sensitive(text, arrays) or is_close(found, wanted):
             stats["values"] += 1
             continue
         raise AssertionError((what, found, wanted))
@@ -137,9 +140,17 @@ def calculations(program, rng, count, folder):
     assert stats["values"] > count / 3
 
 
-def is_sensitive(text):
-    """Whether the least rounding may change the result entirely: a comparison, a floor or a remainder of rounded numbers, a power that is large."""
-    return any(part in text for part in ["**", "%", "//", "tan", "==", "!=", "sign", "floor", "ceil", "trunc", "rint", "exp", "arg", "<", ">", "prod", "?", "sinh", "cosh", "arc", "log", "angle", "u1", "i8"])
+# What turns the least rounding into another result, and what rounds differently from machine to machine.
+STEPS = ["**", "%", "//", "==", "!=", "<", ">", "sign", "floor", "ceil", "trunc", "rint", "round", "arg", "astype", "any", "all", "count", "tan", "exp", "prod", "sinh", "cosh", "log", "arc", "angle", "is"]
+INEXACT = ["exp", "log", "sin", "cos", "tan", "arc", "hypot", "angle", "mean", "std", "var", "sum", "prod", "**", "%", "//", "2j", "c16"]
+
+
+def is_sensitive(text, arrays):
+    used = [array for name, array in arrays.items() if re.search(rf"\b{name}\b", text)]
+    is_inexact = any(part in text for part in INEXACT) or any(array.dtype.kind == "c" for array in used)
+    # Floats that an integer type lacks are a difference that docs/numpy-differences.md has.
+    is_converted = re.search("'(u1|i8)'", text) and any(array.dtype.kind in "fc" for array in used)
+    return is_converted or is_inexact and any(part in text for part in STEPS)
 
 
 def is_more_than_numpy(text, error):

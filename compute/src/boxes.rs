@@ -1,4 +1,4 @@
-//! Boxes that cover elements that follow one another.
+//! Boxes of an array: for each axis, a range of its indices.
 
 use std::ops::Range;
 
@@ -12,6 +12,36 @@ pub fn boxes(dims: &[usize], elements: Range<u64>) -> Vec<Vec<Range<usize>>> {
     let mut boxes = Vec::new();
     add_boxes(dims, elements.start, elements.end, &mut Vec::new(), &mut boxes);
     boxes
+}
+
+/// Returns the index in an array of an element of a box, by its number in the box in C order.
+///
+/// ```
+/// assert_eq!(ndarray_io_compute::index_in(&[2..4, 0..5], 7), [3, 2]);
+/// ```
+pub fn index_in(ranges: &[Range<usize>], number: usize) -> Vec<usize> {
+    let (mut rest, mut index) = (number, vec![0; ranges.len()]);
+    for (at, range) in index.iter_mut().zip(ranges).rev() {
+        let length = range.len().max(1);
+        *at = range.start + rest % length;
+        rest /= length;
+    }
+    index
+}
+
+/// Returns the number in an array, in C order, of each element of a box.
+pub(crate) fn numbers_of<'a>(
+    ranges: impl IntoIterator<Item = &'a Range<usize>>,
+    lengths: &[usize],
+) -> Vec<usize> {
+    ranges.into_iter().zip(lengths).fold(vec![0], |numbers: Vec<usize>, (range, length)| {
+        numbers.iter().flat_map(|number| range.clone().map(move |index| number * length + index)).collect()
+    })
+}
+
+/// Returns the axes in the order in which the groups come first.
+pub(crate) fn groups_first(ndim: usize, kept: &[usize]) -> Vec<usize> {
+    kept.iter().copied().chain((0..ndim).filter(|axis| !kept.contains(axis))).collect()
 }
 
 /// Adds the boxes that the elements from `from` to `to` of an array form, in order; the first axis is the slowest.

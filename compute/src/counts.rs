@@ -8,6 +8,7 @@ use ndarray_io::header::Order;
 use ndarray_io::{ByteOrder, DType, DynArray};
 
 use crate::error::{Error, Result};
+use crate::expression::ranks;
 use crate::{MEMORY_BYTES, Source};
 
 /// The distinct values of an array.
@@ -268,40 +269,6 @@ fn keep_most_frequent(found: &mut Entries, dtype: &DType, top: usize) -> Result<
     Ok(())
 }
 
-/// Returns for each value how many are less.
-pub(crate) fn ranks(array: &DynArray) -> Result<Vec<usize>> {
-    let unsafely = ndarray_io::ReadOptions::new().casting(ndarray_io::Casting::Unsafe);
-    let kind = array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind);
-    fn by<T>(values: &[T], compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..values.len()).collect();
-        places.sort_by(|one, two| compare(&values[*one], &values[*two]));
-        let mut ranks = vec![0; values.len()];
-        places.into_iter().enumerate().for_each(|(rank, at)| ranks[at] = rank);
-        ranks
-    }
-    Ok(match kind {
-        Some(Kind::Int | Kind::Datetime(_) | Kind::Timedelta(_)) => {
-            by(&array.cast::<i64, ndarray::Ix1>(&unsafely)?.into_raw_vec_and_offset().0, i64::cmp)
-        }
-        Some(Kind::Bool | Kind::Uint) => {
-            by(&array.cast::<u64, ndarray::Ix1>(&unsafely)?.into_raw_vec_and_offset().0, u64::cmp)
-        }
-        // NaN comes last.
-        Some(Kind::Float) if array.dtype().item_size() <= 8 => {
-            by(&array.cast::<f64, ndarray::Ix1>(&unsafely)?.into_raw_vec_and_offset().0, |one, two| {
-                one.is_nan().cmp(&two.is_nan()).then_with(|| one.total_cmp(two))
-            })
-        }
-        Some(Kind::Text) => {
-            by(&array.cast::<String, ndarray::Ix1>(&unsafely)?.into_raw_vec_and_offset().0, String::cmp)
-        }
-        _ => {
-            let size = array.dtype().item_size().max(1);
-            by(&array.bytes().chunks(size).collect::<Vec<_>>(), |one, two| one.cmp(two))
-        }
-    })
-}
-
 /// Returns for each row of an array which place a key has among the keys of all rows; equal keys have the same, and NaN and NaT have
 /// `u32::MAX`.
 ///
@@ -320,44 +287,5 @@ pub fn row_ranks(source: &dyn Source, key: &crate::Expression) -> Result<Vec<u32
     if rows as u64 > MEMORY_BYTES / 16 {
         return Err(Error::TooLarge(format!("{rows} rows are too many to be sorted: choose a part")));
     }
-    let mut order: Vec<usize> = (0..rows).collect();
-    let mut ranks = vec![0u32; rows];
-    let mut number =
-        |order: &[usize], is_equal: &dyn Fn(usize, usize) -> bool, is_none: &dyn Fn(usize) -> bool| {
-            let mut rank = 0u32;
-            for (at, row) in order.iter().enumerate() {
-                if at > 0 && !is_equal(order[at - 1], *row) {
-                    rank += 1;
-                }
-                ranks[*row] = if is_none(*row) { u32::MAX } else { rank };
-            }
-        };
-    bound.with_all_keys(|keys| match keys {
-        crate::expression::Keys::Int(keys) => {
-            order.sort_by_key(|row| keys[*row]);
-            number(&order, &|one, two| keys[one] == keys[two], &|_| false);
-        }
-        crate::expression::Keys::Uint(keys) => {
-            order.sort_by_key(|row| keys[*row]);
-            number(&order, &|one, two| keys[one] == keys[two], &|_| false);
-        }
-        crate::expression::Keys::Float(keys) => {
-            order.sort_by(|one, two| {
-                keys[*one]
-                    .is_nan()
-                    .cmp(&keys[*two].is_nan())
-                    .then(keys[*one].partial_cmp(&keys[*two]).unwrap_or(std::cmp::Ordering::Equal))
-            });
-            number(&order, &|one, two| keys[one] == keys[two], &|row| keys[row].is_nan());
-        }
-        crate::expression::Keys::Time(keys) => {
-            order.sort_by_key(|row| (keys[*row] == i64::MIN, keys[*row]));
-            number(&order, &|one, two| keys[one] == keys[two], &|row| keys[row] == i64::MIN);
-        }
-        crate::expression::Keys::Text(keys) => {
-            order.sort_by(|one, two| keys[*one].cmp(&keys[*two]));
-            number(&order, &|one, two| keys[one] == keys[two], &|_| false);
-        }
-    })?;
-    Ok(ranks)
+    bound.ranks()
 }

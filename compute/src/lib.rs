@@ -29,7 +29,7 @@ use ndarray::SliceInfoElem;
 use ndarray_io::blocks::Blocks;
 use ndarray_io::{DType, DynArray, NpyFile};
 
-pub use boxes::boxes;
+pub use boxes::{boxes, index_in};
 pub use counts::{Counts, count, row_ranks};
 pub use error::{Error, Result};
 pub use expression::{Bound, Expression, Part, axis_number};

@@ -7,6 +7,7 @@ use ndarray_io::blocks::map_in_order;
 use ndarray_io::dtype::Kind;
 use ndarray_io::{Casting, DynArray, ReadOptions};
 
+use crate::boxes::{groups_first, numbers_of};
 use crate::error::{Error, Result};
 use crate::{MEMORY_BYTES, Source};
 
@@ -190,18 +191,11 @@ impl Pass<'_> {
                 None => look(0, &mut numbers.iter().copied().filter(is_number)),
             };
         }
-        let others = (0..array.ndim()).filter(|axis| !self.kept.contains(axis));
-        let axes: Vec<usize> = self.kept.iter().copied().chain(others).collect();
+        let axes = groups_first(array.ndim(), self.kept);
         let ordered = numbers.view().permuted_axes(ndarray::IxDyn(&axes));
         let ordered = ordered.as_standard_layout();
         let all = ordered.as_slice().unwrap_or_default();
-        let places =
-            self.kept.iter().zip(&self.lengths).fold(vec![0], |places: Vec<usize>, (axis, length)| {
-                places
-                    .iter()
-                    .flat_map(|place| ranges[*axis].clone().map(move |index| place * length + index))
-                    .collect()
-            });
+        let places = numbers_of(self.kept.iter().map(|axis| &ranges[*axis]), &self.lengths);
         let len = all.len().checked_div(places.len()).unwrap_or(0);
         for (number, group) in places.into_iter().enumerate() {
             look(group, &mut all[number * len..][..len].iter().copied().filter(is_number));

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray_io::DType;
 use ndarray_io::dtype::{Kind, Scalar};
-use ndarray_io_compute::{Bound, Part};
+use ndarray_io_compute::{Bound, Part, index_in};
 
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
-use super::find::{bound_condition, bound_to_array, index_in, index_text};
+use super::find::{bound_condition, bound_to_array, index_text};
 use super::formats::{parse_dtype, shape_words};
 use super::select::Selection;
 use super::source::Source;

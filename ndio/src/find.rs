@@ -8,7 +8,7 @@ use clap::Args;
 use ndarray::SliceInfoElem;
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Shape;
-use ndarray_io_compute::{Bound, Error, Part};
+use ndarray_io_compute::{Bound, Error, Part, index_in};
 use serde_json::json;
 
 use super::calc::{failure, marked_failure, parse};
@@ -154,17 +154,6 @@ impl Matches {
             }
         }
     }
-}
-
-/// Returns the index in an array of an element of a part, by its number in C order.
-pub(crate) fn index_in(ranges: &[Range<usize>], number: usize) -> Vec<usize> {
-    let (mut rest, mut index) = (number, vec![0; ranges.len()]);
-    for (at, range) in index.iter_mut().zip(ranges).rev() {
-        let length = range.len().max(1);
-        *at = range.start + rest % length;
-        rest /= length;
-    }
-    index
 }
 
 fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndarray_io_compute::stats::{Bound, Stats};
 use ndarray_io_compute::table::{Column, float_cells, layout};
-use ndarray_io_compute::{Summary as Found, percentiles, summarize_groups};
+use ndarray_io_compute::{Summary as Found, index_in, percentiles, summarize_groups};
 use serde_json::{Map, Value, json};
 
 use super::calc::failure;
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
-use super::find::{index_in, index_text};
+use super::find::index_text;
 use super::join::normalize_axis;
 use super::progress::Progress;
 use super::select::Selection;

@@ -168,18 +168,9 @@ impl Bound<'_> {
     }
 }
 
-/// The values of an expression as they are compared.
-pub(crate) enum Keys<'a> {
-    Int(&'a [i64]),
-    Time(&'a [i64]),
-    Uint(&'a [u64]),
-    Float(&'a [f64]),
-    Text(&'a [String]),
-}
-
 impl Bound<'_> {
-    /// Computes all values in memory, and passes them on.
-    pub(crate) fn with_all_keys(&self, take: impl FnOnce(Keys<'_>)) -> Result<()> {
+    /// Returns for each value which place it has among all values, as [`ranks`] does.
+    pub(crate) fn ranks(&self) -> Result<Vec<u32>> {
         let mut all: Option<values::Data> = None;
         self.for_each(Ok, |part: Part<values::Value>| {
             match &mut all {
@@ -188,20 +179,26 @@ impl Bound<'_> {
             }
             Ok::<(), Error>(())
         })?;
-        match all.unwrap_or(values::Data::Int(Vec::new())) {
-            values::Data::Bool(keys) => {
-                take(Keys::Int(&keys.iter().map(|key| i64::from(*key)).collect::<Vec<_>>()))
+        match all {
+            Some(values::Data::Complex(_)) => {
+                Err(Error::operands("complex numbers have no order: abs(x) has one"))
             }
-            values::Data::Int(keys) if self.node.kind.is_time() => take(Keys::Time(&keys)),
-            values::Data::Int(keys) => take(Keys::Int(&keys)),
-            values::Data::Uint(keys) => take(Keys::Uint(&keys)),
-            values::Data::Float(keys) => take(Keys::Float(&keys)),
-            values::Data::Text(keys) => take(Keys::Text(&keys)),
-            values::Data::Complex(_) => {
-                return Err(Error::operands("complex numbers have no order: abs(x) has one"));
-            }
+            Some(all) => Ok(all.ranks(self.node.kind.is_time())),
+            None => Ok(Vec::new()),
         }
-        Ok(())
+    }
+}
+
+/// Returns for each element which place it has among all elements: equal ones have the same, and NaN and NaT have `u32::MAX`. Elements with
+/// which expressions do not compute are ordered by their bytes.
+pub(crate) fn ranks(array: &DynArray) -> Result<Vec<u32>> {
+    match types::Type::of(array.dtype()) {
+        Ok(kind) => Ok(values::Value::of_array(array, kind)?.data.ranks(kind.is_time())),
+        Err(_) => Ok(values::ranks_of(
+            &array.bytes().chunks(array.dtype().item_size().max(1)).collect::<Vec<_>>(),
+            |_| false,
+            Ord::cmp,
+        )),
     }
 }
 

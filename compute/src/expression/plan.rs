@@ -9,7 +9,7 @@ use super::operations::{Arithmetic, Comparison, Logic, Unary, choose};
 use super::types::Type;
 use super::values::{Data, Value};
 use crate::Source;
-use crate::boxes::boxes;
+use crate::boxes::{boxes, index_in, numbers_of};
 use crate::error::Result;
 
 /// What is computed, with the type and the shape of the result.
@@ -174,18 +174,11 @@ impl<'a> Node<'a> {
             ranges.iter().zip(&self.shape).rposition(|(range, length)| range.len() != *length).unwrap_or(0);
         let run = lengths(&ranges[whole.min(ranges.len())..]).iter().product::<usize>();
         let mut data: Option<Data> = None;
-        let mut starts = vec![0usize];
-        for (axis, range) in ranges.iter().enumerate() {
-            let start = |first: &usize, index: usize| first * self.shape[axis] + index;
-            starts = match axis < whole {
-                true => starts
-                    .iter()
-                    .flat_map(|first| range.clone().map(move |index| (first, index)))
-                    .map(|(first, index)| start(first, index))
-                    .collect(),
-                false => starts.iter().map(|first| start(first, range.start)).collect(),
-            };
-        }
+        let outer = ranges.iter().enumerate().map(|(axis, range)| match axis < whole {
+            true => range.clone(),
+            false => range.start..range.start + 1,
+        });
+        let starts = numbers_of(&outer.collect::<Vec<_>>(), &self.shape);
         for start in starts {
             for part in boxes(&of.shape, start as u64..(start + run) as u64) {
                 let more = of.evaluate(&part, reads)?.data;
@@ -328,11 +321,10 @@ pub(crate) fn boxes_of(
     let count = if is_empty { 0 } else { outer.saturating_mul(parts) };
     (0..count).map(move |number| {
         let mut ranges = vec![0..0; shape.len()];
-        let (mut rest, part) = (number / parts, (number % parts) as usize);
-        for outer in (0..axis).rev() {
-            let index = (rest % shape[outer] as u64) as usize;
-            ranges[outer] = index..index + 1;
-            rest /= shape[outer] as u64;
+        let part = (number % parts) as usize;
+        let outer: Vec<Range<usize>> = shape[..axis].iter().map(|length| 0..*length).collect();
+        for (range, index) in ranges.iter_mut().zip(index_in(&outer, (number / parts) as usize)) {
+            *range = index..index + 1;
         }
         if axis < shape.len() {
             ranges[axis] = part * step..((part + 1) * step).min(shape[axis]);

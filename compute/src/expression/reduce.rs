@@ -6,6 +6,7 @@ use num_complex::Complex;
 use super::plan::{Node, Reads, boxes_of};
 use super::types::Type;
 use super::values::{Data, Value, rounded};
+use crate::boxes::numbers_of;
 use crate::error::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,12 +165,7 @@ impl Reduction {
             } else {
                 ranges.clear();
             }
-            let places = ranges.iter().zip(&shape).fold(vec![0], |places: Vec<usize>, (range, length)| {
-                places
-                    .iter()
-                    .flat_map(|place| range.clone().map(move |index| place * length + index))
-                    .collect()
-            });
+            let places = numbers_of(&ranges, &shape);
             for (place, more) in places.into_iter().zip(found) {
                 self.merge(&mut cells[place], more);
             }

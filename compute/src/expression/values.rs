@@ -1,6 +1,7 @@
 //! Values in memory: parts of arrays, in C order.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use half::f16;
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
@@ -44,6 +45,23 @@ impl Data {
         }
     }
 
+    /// Returns for each element which place it has among all elements: equal ones have the same, and NaN and NaT have `u32::MAX`.
+    pub(crate) fn ranks(&self, is_time: bool) -> Vec<u32> {
+        let compared = |order: Option<Ordering>| order.unwrap_or(Ordering::Equal);
+        match self {
+            Self::Bool(all) => ranks_of(all, |_| false, Ord::cmp),
+            Self::Int(all) => ranks_of(all, |one| is_time && *one == i64::MIN, Ord::cmp),
+            Self::Uint(all) => ranks_of(all, |_| false, Ord::cmp),
+            Self::Float(all) => ranks_of(all, |one| one.is_nan(), |one, two| compared(one.partial_cmp(two))),
+            Self::Complex(all) => ranks_of(
+                all,
+                |one| one.is_nan(),
+                |one, two| compared((one.re, one.im).partial_cmp(&(two.re, two.im))),
+            ),
+            Self::Text(all) => ranks_of(all, |_| false, Ord::cmp),
+        }
+    }
+
     /// Appends data of the same type.
     pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
@@ -56,6 +74,22 @@ impl Data {
             _ => unreachable!("the parts of a value have one type"),
         }
     }
+}
+
+pub(crate) fn ranks_of<T>(
+    all: &[T],
+    is_none: impl Fn(&T) -> bool,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    let in_order = |one: &T, two: &T| is_none(one).cmp(&is_none(two)).then_with(|| compare(one, two));
+    order.sort_by(|one, two| in_order(&all[*one], &all[*two]));
+    let (mut ranks, mut rank) = (vec![0; all.len()], 0);
+    for (number, at) in order.iter().enumerate() {
+        rank += u32::from(number > 0 && in_order(&all[order[number - 1]], &all[*at]).is_ne());
+        ranks[*at] = if is_none(&all[*at]) { u32::MAX } else { rank };
+    }
+    ranks
 }
 
 /// Rounds a number to the floats of a type.

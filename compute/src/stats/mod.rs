@@ -11,6 +11,7 @@ use ndarray_io::{Casting, DType, DynArray, ReadOptions};
 use num_complex::Complex;
 
 use crate::Source;
+use crate::boxes::{index_in, numbers_of};
 use crate::error::{Error, Result};
 pub use numbers::{Bound, Stats};
 use numbers::{stats_of_array, stats_of_groups, stats_of_slice, to_supported_dtype};
@@ -202,20 +203,16 @@ impl Groups<'_> {
     fn placed(&self, stats: Stats, array: &DynArray) -> Stats {
         let others: Vec<usize> = (0..array.ndim()).filter(|axis| !self.kept.contains(axis)).collect();
         // The axes of elements that are arrays come last, and are entire.
-        let start = |axis: usize| self.ranges.get(axis).map_or(0, |range| range.start);
+        let range = |axis: &usize| self.ranges.get(*axis).cloned().unwrap_or(0..array.shape()[*axis]);
+        let ranges: Vec<Range<usize>> = others.iter().map(range).collect();
         let length = |axis: usize| self.shape.get(axis).copied().unwrap_or(array.shape()[axis]);
         let place = |at: u64| {
             if at == u64::MAX {
                 return at;
             }
-            let (mut rest, mut indices) = (at as usize, vec![0; others.len()]);
-            for (index, axis) in indices.iter_mut().zip(&others).rev() {
-                let length = array.shape()[*axis].max(1);
-                *index = rest % length;
-                rest /= length;
-            }
+            let indices = index_in(&ranges, at as usize);
             let index = others.iter().zip(&indices);
-            index.fold(0u64, |all, (axis, index)| all * length(*axis) as u64 + (start(*axis) + index) as u64)
+            index.fold(0u64, |all, (axis, index)| all * length(*axis) as u64 + *index as u64)
         };
         let mut stats = stats;
         (stats.argmin, stats.argmax) = (place(stats.argmin), place(stats.argmax));
@@ -323,12 +320,7 @@ pub fn summarize_groups(
         |found: Result<_>| {
             let (found, ranges, bytes) = found?;
             progress(bytes);
-            let places = ranges.iter().zip(&lengths).fold(vec![0], |places: Vec<usize>, (range, length)| {
-                places
-                    .iter()
-                    .flat_map(|place| range.clone().map(move |index| place * length + index))
-                    .collect()
-            });
+            let places = numbers_of(&ranges, &lengths);
             for (place, summary) in places.into_iter().zip(found) {
                 merged[place] = Some(match merged[place].take() {
                     Some(before) => before.merge(summary),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::{ByteOrder, Casting, DType, DynArray, ReadOptions, with_numbers};
 
+use crate::boxes::groups_first;
 use crate::error::Result;
 
 /// Statistics of numbers. NaN and infinities are counted, but excluded from all other statistics.
@@ -317,8 +318,7 @@ pub(super) fn stats_of_array(array: &DynArray) -> Result<Stats> {
 /// Computes the statistics of each group of elements that have the same indices along the axes `kept`; their places are counted in C order
 /// along the others.
 pub(super) fn stats_of_groups(array: &DynArray, kept: &[usize]) -> Result<Vec<Stats>> {
-    let others = (0..array.ndim()).filter(|axis| !kept.contains(axis));
-    let axes: Vec<usize> = kept.iter().copied().chain(others).collect();
+    let axes = groups_first(array.ndim(), kept);
     let groups: usize = kept.iter().map(|axis| array.shape()[*axis]).product();
     let len = array.len().checked_div(groups).unwrap_or(0);
     Ok(with_numbers!(array, |view| {
