@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io_compute::stats::{Bound, Stats};
 use ndarray_io_compute::table::{Column, float_cells, layout};
 use ndarray_io_compute::{Summary as Found, index_in, percentiles, summarize_groups};
 use serde_json::{Map, Value, json};
@@ -16,7 +15,7 @@ use super::join::normalize_axis;
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
-use super::summary::{Summary, bound_value};
+use super::summary::Summary;
 use super::terminal::EscapingWriter;
 
 /// Statistics: minimum, percentiles, maximum, mean, and counts of NaN, of arrays, their columns, or along an axis
@@ -186,34 +185,26 @@ impl Arguments {
         kept: &[usize],
         source: &Source,
     ) -> Vec<(String, Value)> {
+        let places = match &found {
+            Found::Numbers(stats) if stats.finite_count() > 0 && source.dtype().as_record().is_none() => {
+                vec![("argmin", stats.argmin), ("argmax", stats.argmax)]
+            }
+            _ => Vec::new(),
+        };
+        let Ok(Value::Object(mut found)) = serde_json::to_value(Summary::from(found)) else {
+            return Vec::new();
+        };
         let mut values: Vec<(String, Value)> = Vec::new();
-        let mut add = |name: &str, value: Value| values.push((name.to_owned(), value));
-        match found {
-            Found::Numbers(stats) => {
-                let is_any = stats.finite_count() > 0;
-                let bound = |bound: Bound| if is_any { bound_value(bound) } else { Value::Null };
-                add("count", stats.count.into());
-                add("min", bound(stats.min));
-                for (wanted, value) in self.percentiles.iter().zip(percentiles) {
-                    add(&format!("p{wanted}"), float_value(*value));
-                }
-                add("max", bound(stats.max));
-                let places = [("argmin", stats.argmin), ("argmax", stats.argmax)];
-                for (name, place) in
-                    places.into_iter().filter(|_| is_any && source.dtype().as_record().is_none())
-                {
-                    add(name, place_value(place, kept, source));
-                }
-                add_moments(&stats, &mut add);
-            }
-            other => {
-                if let Ok(Value::Object(mut found)) = serde_json::to_value(Summary::from(other)) {
-                    let known = ["count", "min", "max", "magnitude", "mean", "std"];
-                    values.extend(known.into_iter().filter_map(|name| found.remove_entry(name)));
-                    values.extend(found);
-                }
-            }
-        }
+        let mut take = |values: &mut Vec<_>, names: &[&str]| {
+            values.extend(names.iter().filter_map(|name| found.remove_entry(*name)));
+        };
+        take(&mut values, &["count", "min"]);
+        let percentiles = self.percentiles.iter().zip(percentiles);
+        values.extend(percentiles.map(|(wanted, value)| (format!("p{wanted}"), float_value(*value))));
+        take(&mut values, &["max"]);
+        values.extend(places.into_iter().map(|(name, at)| (name.to_owned(), place_value(at, kept, source))));
+        take(&mut values, &["magnitude", "mean", "std", "nan", "inf", "zero"]);
+        values.extend(found);
         values
     }
 }
@@ -225,15 +216,6 @@ fn float_value(number: f64) -> Value {
         _ if number.is_nan() => Value::Null,
         _ => if number > 0.0 { "inf" } else { "-inf" }.into(),
     }
-}
-
-fn add_moments(stats: &Stats, add: &mut impl FnMut(&str, Value)) {
-    let is_any = stats.finite_count() > 0;
-    add("mean", if is_any { stats.mean.into() } else { Value::Null });
-    add("std", if is_any { stats.std().into() } else { Value::Null });
-    add("nan", stats.nan.into());
-    add("inf", stats.inf.into());
-    add("zero", stats.zero.into());
 }
 
 /// Returns where an extreme is: an index, or the only number of it.

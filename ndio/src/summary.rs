@@ -90,7 +90,7 @@ fn json_number(number: &impl Serialize) -> String {
 }
 
 /// Returns a minimum or a maximum with the digits that distinguish it.
-pub(crate) fn bound_value(bound: Bound) -> Value {
+fn bound_value(bound: Bound) -> Value {
     match bound {
         Bound::Float(number) => number.into(),
         Bound::Single(number) => number.to_string().parse::<f64>().unwrap_or(f64::NAN).into(),

@@ -2,7 +2,8 @@
 
 use ndarray_io::{DType, DynArray};
 
-use super::operations::{Arithmetic, Comparison, Logic, UNARY_FUNCTIONS, Unary, floor_divide};
+use super::functions::{UNARY_FUNCTIONS, Unary};
+use super::operations::{Arithmetic, Comparison, Logic, floor_divide};
 use super::parse::{Ast, Literal};
 use super::plan::{AxisSelection, Node, Operation};
 use super::reduce::REDUCTIONS;

@@ -1,6 +1,7 @@
 //! A small language: Python's operators and NumPy's functions, on arrays of any size.
 
 mod build;
+mod functions;
 mod operations;
 mod parse;
 mod plan;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 use ndarray_io::{DType, DynArray};
 
-use super::operations::{Arithmetic, Comparison, Logic, Unary, choose};
+use super::functions::Unary;
+use super::operations::{Arithmetic, Comparison, Logic, choose};
 use super::types::Type;
 use super::values::{Data, Value};
 use crate::Source;
