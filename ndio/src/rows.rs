@@ -245,18 +245,11 @@ fn sorted(source: &Source, rows: &Rows, key: &str) -> Result<Rows, Failure> {
 
 /// Returns `wanted` of the numbers below `len`, in ascending order.
 fn sample(len: usize, wanted: usize, seed: u64) -> Vec<usize> {
-    let mut state = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut next = |below: usize| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = state;
-        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(word ^ word >> 31) * below as u128) >> 64) as usize
-    };
+    let mut random = fastrand::Rng::with_seed(seed);
     // Floyd's algorithm: each set of numbers is equally probable.
     let mut chosen = std::collections::BTreeSet::new();
     for last in len - wanted..len {
-        let number = next(last + 1);
+        let number = random.usize(..=last);
         chosen.insert(if chosen.contains(&number) { last } else { number });
     }
     chosen.into_iter().collect()
