@@ -4,6 +4,7 @@ Expressions are made by chance, of arrays of all dtypes, and evaluated by NumPy 
 """
 
 import argparse
+import csv
 import json
 import pathlib
 import random
@@ -305,6 +306,56 @@ def checks(program, folder):
     assert ndio(program, "check", "--finite", folder / "none.npy").returncode == 2
 
 
+def random_column(rng, rows):
+    """A column of a table: what NumPy has of it, its cells, and whether some of them are missing."""
+    kind = rng.choice(["i8", "u8", "f8", "M8[D]", "M8[s]", "M8[ms]", "U", "b1"])
+    missing = [rng.random() < 0.2 for _ in range(rows)] if rng.random() < 0.4 and kind != "b1" else [False] * rows
+    if kind == "i8":
+        cells = [str(rng.randint(-(2**rng.choice([4, 63])), 2**62)) for _ in range(rows)]
+    elif kind == "u8":
+        cells = [str(rng.randint(2**63, 2**64 - 1)) for _ in range(rows)]
+    elif kind == "f8":
+        cells = [rng.choice([repr(rng.gauss(0, 1e10)), "1e400", "-inf", "nan", " 2.5 ", "7"]) for _ in range(rows - 1)] + ["0.5"]
+    elif kind == "U":
+        cells = ["".join(rng.choices('ab,;"\nλ日😀 ', k=rng.randint(1, 9))) + "." for _ in range(rows)]
+    elif kind == "b1":
+        cells = [rng.choice(["true", "False"]) for _ in range(rows)]
+    else:
+        cells = [str(np.datetime64(rng.randint(-2 * 10**9, 4 * 10**9), "s").astype(kind)) for _ in range(rows)]
+        if kind == "M8[ms]":
+            cells[0] = cells[0][:19] + ".125"
+    cells = [rng.choice(["", "NA", "null"]) if gone else cell for cell, gone in zip(cells, missing)]
+    gone = np.array([cell in ("", "NA", "null") for cell in cells])
+    if gone.all():
+        return np.full(rows, np.nan), cells
+    if kind == "U":
+        return np.array(cells), cells
+    if kind in ("i8", "u8", "f8"):
+        kind = "f8" if gone.any() else kind
+        return np.array([float("nan") if bad else float(cell) if kind == "f8" else int(cell) for cell, bad in zip(cells, gone)], kind), cells
+    if kind == "b1":
+        return np.array([cell == "true" for cell in cells]), cells
+    return np.array(["NaT" if bad else cell for cell, bad in zip(cells, gone)], kind), cells
+
+
+def tables(program, rng, count, folder):
+    for _ in range(count):
+        rows = rng.choice([1, 3, 40, 3000])
+        columns = [random_column(rng, rows) for _ in range(rng.randint(2, 6))]
+        delimiter, name = rng.choice([(",", "t.csv"), (";", "t.csv"), ("\t", "t.tsv"), ("|", "t.csv")])
+        names = [f"name {number}" for number in range(len(columns))]
+        with open(folder / name, "w", newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter, lineterminator=rng.choice(["\n", "\r\n"]), quoting=rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC]))
+            file.write("# a comment\n" * rng.randint(0, 2))
+            writer.writerows([names, *zip(*(cells for _, cells in columns))])
+        said = ndio(program, "convert", folder / name, folder / "t.npy", "--infer", "--force")
+        assert said.returncode == 0, said.stderr
+        found = np.load(folder / "t.npy")
+        assert found.dtype == [(name, array.dtype.str) for name, (array, _) in zip(names, columns)], (found.dtype, [array.dtype for array, _ in columns])
+        for name, (array, cells) in zip(names, columns):
+            assert (found[name] == array).all() if array.dtype.kind not in "fM" else np.array_equal(found[name], array, equal_nan=True), (name, found[name], cells)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=pathlib.Path)
@@ -320,6 +371,7 @@ def main():
         counts(program, rng, asked.cases // 20, folder)
         rows(program, rng, asked.cases, folder)
         checks(program, folder)
+        tables(program, rng, asked.cases // 20, folder)
         large(program, folder)
     print("passed")
 

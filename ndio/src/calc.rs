@@ -11,7 +11,7 @@ use ndarray_io_compute::{Bound, Error, Expression};
 
 use super::cells::write_json;
 use super::failure::{Failure, at, escape_for_terminal};
-use super::formats::Format;
+use super::formats::{Format, as_array};
 use super::input::{Input, temporary_file};
 use super::output::{Content, Output};
 use super::progress::Progress;
@@ -83,8 +83,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             return Err(format!("there are two arrays of the name '{name}': write NAME=FILE").into());
         }
         let open = |path: &Path| match &mut output {
-            Some(output) => output.open_input(path),
-            None => Input::open(path),
+            Some(output) => as_array(output.open_input(path)?),
+            None => as_array(Input::open(path)?),
         };
         let (input, selection) = Selection::default().open_with(Path::new(file), open)?;
         names.push(name);

@@ -15,8 +15,8 @@ use ndarray_io::{Casting, DType, ReadOptions};
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::formats::{
-    ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, OrderName,
-    check_format_options, format_options_help, parse_dtype,
+    ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, InferOptions, OrderName,
+    check_format_options, format_options_help, has_tabs, parse_dtype,
 };
 use super::input::Input;
 use super::other_formats;
@@ -61,7 +61,13 @@ pub(crate) struct Arguments {
     /// Skip the first line of CSV, which has the names of the columns
     #[arg(long)]
     pub(super) header: bool,
-    /// The delimiter of CSV: one character, or tab; default: a comma
+    /// Give each column of CSV the type that it has, and make records of the rows; names are those of the first line, if it has words only
+    #[arg(long, conflicts_with = "dtype")]
+    pub(super) infer: bool,
+    /// What precedes the fraction of numbers in CSV; default: a point
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
+    pub(super) decimal: Option<u8>,
+    /// The delimiter of CSV: one character, or tab; default: a comma, and tab in .tsv
     #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
     pub(super) delimiter: Option<u8>,
     /// Precede texts in CSV that programs for spreadsheets take for formulas (`=`, `+`, `-`, `@`, tab) by an apostrophe
@@ -261,12 +267,17 @@ impl Arguments {
     }
 
     /// Returns the CSV dialect.
-    pub(super) fn csv_dialect(&self) -> CsvDialect {
+    pub(super) fn csv_dialect(&self, name: &Path) -> CsvDialect {
         CsvDialect {
             has_header: self.header,
-            delimiter: self.delimiter.unwrap_or(b','),
+            delimiter: self.delimiter.unwrap_or(if has_tabs(name) { b'\t' } else { b',' }),
             has_no_formulas: self.no_formulas,
+            decimal: self.decimal.unwrap_or(b'.'),
         }
+    }
+
+    pub(super) fn infer_options(&self) -> InferOptions {
+        InferOptions { has_header: self.header, delimiter: self.delimiter, decimal: self.decimal }
     }
 
     /// Returns the file name of the member for an array that has this name, if any: the first of one, or one of several.

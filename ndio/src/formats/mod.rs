@@ -158,7 +158,7 @@ fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<S
     }
 }
 
-pub(crate) use csv::CsvDialect;
+pub(crate) use csv::{CsvDialect, InferOptions, as_array, csv_table, has_tabs};
 pub(crate) use npy::{parse_dtype, refuse_bytes_after, refuse_trailing};
 pub(crate) use npz::{compression_of, options_like, write as write_archive};
 pub(crate) use raw::shape_words;

@@ -137,6 +137,8 @@ const FORMAT_OPTIONS: &[FormatOption] = &[
     format_option("--shape", |given| given.shape.is_some(), &[Raw], ALL, "raw input"),
     format_option("--offset", |given| given.offset.is_some(), &[Raw], ALL, "raw input"),
     format_option("--header", |given| given.header, &[Csv], ALL, "CSV input"),
+    format_option("--infer", |given| given.infer, &[Csv], ALL, "CSV input"),
+    format_option("--decimal", |given| given.decimal.is_some(), &[Csv], ALL, "CSV input"),
     format_option("--delimiter", |given| given.delimiter.is_some(), &[Csv], &[Csv], "CSV"),
     format_option("--no-formulas", |given| given.no_formulas, ALL, &[Csv], "output in CSV"),
     format_option("--drop-trailing", |given| given.drop_trailing, &[Npy, Ra], ALL, "NPY and RA input"),

@@ -119,6 +119,8 @@ pub(super) struct ArrayFacts {
 pub(super) enum ElementLocation {
     File(DataFacts),
     Parts { axis: usize, parts: Vec<usize> },
+    /// In a table of text.
+    Text {},
 }
 
 /// What is known of the data of an array.
@@ -317,6 +319,7 @@ impl ArrayFacts {
                 writeln!(out, "  data    {size}")?;
             }
             ElementLocation::File(data) => data.print(&size, out)?,
+            ElementLocation::Text {} => {}
         }
         self.stats.as_ref().map_or(Ok(()), |stats| stats.print(out))
     }
@@ -329,8 +332,7 @@ impl DataFacts {
         }
         let stored = self.stored_bytes.map(|stored| format!("{stored} bytes, {size} when unpacked"));
         let (size, offset) = (stored.as_deref().unwrap_or(size), self.data_offset);
-        let align = 1u64 << offset.trailing_zeros().min(12);
-        writeln!(out, "  data    {size}, at byte {offset} (a multiple of {align})")?;
+        writeln!(out, "  data    {size}, at byte {offset}")?;
         if let Some(bytes @ 1..) = self.trailing {
             writeln!(out, "  after   {bytes} bytes that are not part of the array")?;
         }

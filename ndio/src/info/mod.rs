@@ -13,7 +13,7 @@ use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, one_line_message, report};
-use super::formats::Format;
+use super::formats::{Format, csv_table};
 use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
 use super::remote;
@@ -102,6 +102,13 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
             true => print_archive_json(input, arguments.stats, out),
             false => print_archive_table(input, arguments.stats, out),
         };
+    }
+    if let Some(table) = csv_table(input)? {
+        let source = Source::npy(table.array(&crate::reading::options())?, input.name());
+        let header = HeaderFacts::of(source.dtype(), source.order(), source.shape());
+        let stats = arguments.stats.then(|| stats_of(&source));
+        let facts = ArrayFacts { version: None, header, place: ElementLocation::Text {}, stats };
+        return FileFacts::of(input, Format::Csv)?.print_with_arrays(&[facts], arguments.json, out);
     }
     match single_array_facts(input, arguments.stats)? {
         Some(facts) => FileFacts::of(input, input.format())?.print_with_arrays(&[facts], arguments.json, out),

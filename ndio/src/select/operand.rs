@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Selection;
 use crate::failure::Failure;
-use crate::formats::Format;
+use crate::formats::{Format, as_array};
 use crate::input::Input;
 use crate::remote;
 
@@ -22,7 +22,7 @@ struct Operand {
 impl Selection {
     /// Opens what an argument names: a file, and the part of it that is chosen by the argument, or by options.
     pub(crate) fn open(&self, path: &Path) -> Result<(Input, Self), Failure> {
-        self.open_with(path, Input::open)
+        self.open_with(path, |path| as_array(Input::open(path)?))
     }
 
     /// Like [`open`](Self::open), where the file is opened by `open`.

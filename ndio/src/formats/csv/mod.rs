@@ -1,21 +1,25 @@
 //! CSV.
 
+mod infer;
 mod read;
 mod table;
 mod write;
 
 use std::io::{self, Seek, Write};
+use std::path::Path;
 use std::rc::Rc;
 
 use ndarray_io::ReadOptions;
 
 use super::npy::parse_dtype;
-use super::{CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array};
+use super::{CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array, single_array};
 use crate::convert::Arguments;
-use crate::failure::Failure;
-use crate::input::Input;
+use crate::failure::{Failure, report};
+use crate::input::{Input, temporary_file};
 use crate::output::Content;
 use crate::source::Source;
+
+pub(crate) use infer::InferOptions;
 
 /// A CSV dialect.
 #[derive(Clone, Copy)]
@@ -24,6 +28,30 @@ pub(crate) struct CsvDialect {
     pub(crate) delimiter: u8,
     /// Whether texts that would be formulas are written so that they are not.
     pub(crate) has_no_formulas: bool,
+    /// What precedes the fraction of a number.
+    pub(crate) decimal: u8,
+}
+
+/// Whether the name of a table says that its cells are separated by tabs.
+pub(crate) fn has_tabs(name: &Path) -> bool {
+    name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"))
+}
+
+/// Returns a table as an NPY file with the types that its columns have, if an input is one by its name.
+pub(crate) fn csv_table(input: &Input) -> Result<Option<Input>, Failure> {
+    if input.detected_format().is_some() || Format::of_extension(input.name()) != Some(Format::Csv) {
+        return Ok(None);
+    }
+    let mut made = temporary_file()?;
+    infer::infer(&input.file()?, input.name(), InferOptions::default(), &made)
+        .map_err(|failure| input.at(failure))?;
+    made.rewind()?;
+    Input::of_file(made, input.name()).map(Some)
+}
+
+/// Returns a table as an array; any other input as it is.
+pub(crate) fn as_array(input: Input) -> Result<Input, Failure> {
+    Ok(csv_table(&input)?.unwrap_or(input))
 }
 
 pub(super) struct Csv;
@@ -34,7 +62,7 @@ impl FileFormat for Csv {
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &["csv"]
+        &["csv", "tsv"]
     }
 
     fn sniff(&self, _: &[u8]) -> bool {
@@ -45,8 +73,14 @@ impl FileFormat for Csv {
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
         let dtype = arguments.dtype.as_deref().map(parse_dtype).transpose()?;
         let mut made = arguments.temporary_file_near_output()?;
-        read::read(input.file()?, arguments.csv_dialect(), dtype, &made)
-            .map_err(|failure| input.at(failure))?;
+        match arguments.infer {
+            true => {
+                let found = infer::infer(&input.file()?, input.name(), arguments.infer_options(), &made);
+                report(&input.at(found.map_err(|failure| input.at(failure))?));
+            }
+            false => read::read(input.file()?, arguments.csv_dialect(input.name()), dtype, &made)
+                .map_err(|failure| input.at(failure))?,
+        }
         made.rewind()?;
         let (name, selection) = (input.name().to_owned(), arguments.selection.clone());
         Ok(single_array(PendingArray::new(None, move || {
@@ -61,7 +95,7 @@ impl FileFormat for Csv {
         output.write(stdout, Content::Text, move |sink| {
             let source = source;
             let mut out = io::BufWriter::new(sink);
-            write::write(&source, arguments.csv_dialect(), &mut out)?;
+            write::write(&source, arguments.csv_dialect(arguments.output()), &mut out)?;
             Ok(out.flush()?)
         })
     }

@@ -24,12 +24,13 @@ fn integer_error(text: &str, error: &std::num::ParseIntError) -> String {
     }
 }
 
-/// Returns the least number that becomes infinite in a float of this size: halfway between its largest number and the next.
-fn overflow_threshold(size: usize) -> f64 {
+/// Returns the least number that does not fit a float of this size: halfway between its largest number and the next. NumPy reads infinity for a
+/// text that is more than a double has.
+fn overflow_threshold(size: usize) -> Option<f64> {
     match size {
-        2 => 65520.0,
-        4 => 2f64.powi(128) - 2f64.powi(103),
-        _ => f64::INFINITY,
+        2 => Some(65520.0),
+        4 => Some(2f64.powi(128) - 2f64.powi(103)),
+        _ => None,
     }
 }
 
@@ -44,7 +45,7 @@ fn parse_float_cell(text: &str, size: usize) -> Result<f64, String> {
 fn parse_float(text: &str, size: usize) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|_| NOT_A_NUMBER_REASON)?;
     let is_literal_infinity = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
-    if number.abs() >= overflow_threshold(size) && !is_literal_infinity {
+    if overflow_threshold(size).is_some_and(|least| number.abs() >= least) && !is_literal_infinity {
         return Err(format!("the number is too large for a float of {} bits", 8 * size));
     }
     Ok(number)

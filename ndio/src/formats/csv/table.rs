@@ -15,6 +15,12 @@ use crate::failure::Failure;
 use crate::growth;
 use crate::progress::Progress;
 
+/// What takes the values of a piece, and the number of columns.
+type PutRows<'a, T> = dyn FnMut(Vec<T>, usize) -> Result<(), Failure> + 'a;
+
+/// What lines begin with that are not part of a table of numbers, as for NumPy.
+pub(super) const COMMENT: u8 = b'#';
+
 /// A CSV file that is being read.
 pub(super) struct TableReader {
     input: PieceReader,
@@ -100,10 +106,10 @@ impl PieceReader {
 
 impl TablePosition {
     /// Checks and writes the values of a piece.
-    fn check_and_put<T: WritableElement + Clone>(
+    fn check_and_put<T>(
         &mut self,
         parsed: ParsedPiece<T>,
-        rows: &mut RowWriter<'_, T>,
+        put: &mut PutRows<'_, T>,
     ) -> Result<(), Failure> {
         let line_error = match (self.columns, parsed.columns) {
             (Some(old), Some(new)) if old != new => {
@@ -123,7 +129,7 @@ impl TablePosition {
         self.columns = self.columns.or(parsed.columns);
         self.lines += parsed.lines;
         match self.columns {
-            Some(columns) => rows.put(parsed.values, columns),
+            Some(columns) => put(parsed.values, columns),
             None => Ok(()),
         }
     }
@@ -144,6 +150,25 @@ impl TableReader {
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
         let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
+        let decimal = char::from(self.dialect.decimal);
+        let push = |_, cell: &str, values: &mut Vec<T>| {
+            let value = match decimal {
+                '.' => parse(cell.trim())?,
+                comma => parse(&cell.trim().replace(comma, "."))?,
+            };
+            values.push(value);
+            Ok(())
+        };
+        self.for_each_piece(push, &mut |values, columns| rows.put(values, columns))?;
+        rows.finish()
+    }
+
+    /// Passes what is parsed of the cells of each piece, and the number of columns, to `put`: in order, while other threads parse the next ones.
+    pub(super) fn for_each_piece<T: Send>(
+        &mut self,
+        parse: impl Fn(usize, &str, &mut Vec<T>) -> Result<(), String> + Sync,
+        put: &mut PutRows<'_, T>,
+    ) -> Result<(), Failure> {
         let mut has_header = self.dialect.has_header;
         let Self { input, position, .. } = self;
         let pieces = std::iter::from_fn(|| {
@@ -153,21 +178,18 @@ impl TableReader {
         map_in_order(
             pieces,
             ReadOptions::new().get_threads(),
-            |piece| {
-                piece.map(|(piece, dialect)| parse_piece(&piece, dialect, |text| parse(text.trim_ascii())))
-            },
-            |parsed| position.check_and_put(parsed?, &mut rows),
+            |piece| piece.map(|(piece, dialect)| parse_piece(&piece, dialect, &parse)),
+            |parsed| position.check_and_put(parsed?, put),
         )?;
-        self.put_rest(true, &|cell: &str| parse(cell.trim()), &mut rows)?;
-        rows.finish()
+        self.put_rest(true, &parse, put)
     }
 
     /// Parses the rest, which may have quotes, in one thread.
-    fn put_rest<T: WritableElement + Clone>(
+    fn put_rest<T>(
         &mut self,
         are_numbers: bool,
-        parse: &dyn Fn(&str) -> Result<T, String>,
-        rows: &mut RowWriter<'_, T>,
+        parse: &dyn Fn(usize, &str, &mut Vec<T>) -> Result<(), String>,
+        put: &mut PutRows<'_, T>,
     ) -> Result<(), Failure> {
         const MAX_BATCH_ROWS: usize = 1000;
         /// Rows may be of any length.
@@ -182,6 +204,7 @@ impl TableReader {
             .has_headers(false)
             .flexible(true)
             .delimiter(self.dialect.delimiter)
+            .comment(are_numbers.then_some(COMMENT))
             .from_reader(std::io::Cursor::new(rest).chain(input));
         let before = self.position.lines;
         let mut record = StringRecord::new();
@@ -212,7 +235,7 @@ impl TableReader {
             }
             let is_end = parsed.lines == 0;
             self.position.lines = before; // the parser counts lines from here
-            self.position.check_and_put(ParsedPiece { lines: 0, ..parsed }, rows)?;
+            self.position.check_and_put(ParsedPiece { lines: 0, ..parsed }, put)?;
             if is_end {
                 return Ok(());
             }
@@ -227,15 +250,18 @@ impl TableReader {
             0 => self.longest_cell_len()?,
             width => width,
         };
-        let parse = |cell: &str| match cell.chars().count() {
+        let parse = |_, cell: &str, values: &mut Vec<String>| match cell.chars().count() {
             length if length > width => {
                 Err(format!("it has {length} characters, but the maximum of {dtype} is {width}"))
             }
-            _ => Ok(cell.to_owned()),
+            _ => {
+                values.push(cell.to_owned());
+                Ok(())
+            }
         };
         let mut rows = RowWriter { out, writer: None, options: options.text_width(width) };
         // Spaces are part of the text.
-        self.put_rest(false, &parse, &mut rows)?;
+        self.put_rest(false, &parse, &mut |values, columns| rows.put(values, columns))?;
         rows.finish()
     }
 
@@ -262,7 +288,7 @@ impl TableReader {
 fn parse_piece<T>(
     piece: &[u8],
     dialect: CsvDialect,
-    parse: impl Fn(&str) -> Result<T, String>,
+    parse: impl Fn(usize, &str, &mut Vec<T>) -> Result<(), String>,
 ) -> ParsedPiece<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut parsed = ParsedPiece::new(lines_of(piece), None);
@@ -278,7 +304,8 @@ fn parse_piece<T>(
     let mut has_header = dialect.has_header;
     for (number, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
+        let is_comment = line.as_bytes().first() == Some(&COMMENT);
+        if is_comment || line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
             continue;
         }
         let line_error = parse_cells(number as u64 + 1, cells(line, dialect.delimiter), &mut parsed, &parse);
@@ -323,14 +350,14 @@ fn parse_cells<'a, T>(
     line: u64,
     mut cells: impl Iterator<Item = &'a str>,
     parsed: &mut ParsedPiece<T>,
-    parse: impl Fn(&str) -> Result<T, String>,
+    parse: impl Fn(usize, &str, &mut Vec<T>) -> Result<(), String>,
 ) -> Result<(), LineError> {
     let (mut count, mut has_numbers) = (0, false);
     while let Some(cell) = cells.next() {
-        count += 1;
-        let value = match parse(cell) {
-            Ok(value) => value,
+        match parse(count, cell, &mut parsed.values) {
+            Ok(()) => count += 1,
             Err(reason) => {
+                let column = count + 1;
                 let advice = match cell.trim() {
                     _ if reason != NOT_A_NUMBER_REASON => String::new(),
                     "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
@@ -341,17 +368,17 @@ fn parse_cells<'a, T>(
                     true => "; --dtype str reads all cells as text".into(),
                     false => advice,
                 };
-                let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
+                let is_number =
+                    |cell: &str| !cell.trim().is_empty() && parse(column, cell, &mut Vec::new()).is_ok();
                 let may_be_header = reason == NOT_A_NUMBER_REASON
                     && advice.is_empty()
                     && !has_numbers
                     && !cells.any(is_number);
-                let text = format!(", column {count}: '{}': {reason}{advice}", truncated_cell(cell));
+                let text = format!(", column {column}: '{}': {reason}{advice}", truncated_cell(cell));
                 return Err(LineError { line, text, may_be_header });
             }
-        };
+        }
         has_numbers |= !cell.trim().is_empty();
-        parsed.values.push(value);
     }
     let columns = *parsed.columns.get_or_insert_with(|| {
         parsed.first_line = line;
