@@ -306,6 +306,38 @@ def checks(program, folder):
     assert ndio(program, "check", "--finite", folder / "none.npy").returncode == 2
 
 
+def forms(program, rng, count, folder):
+    for _ in range(count):
+        shape = [rng.choice([1, 1, 2, 3, 7, 40]) for _ in range(rng.randint(1, 4))]
+        array = random_array(rng, shape)
+        other = rng.choice([None, None, "U3", "S5", "M8[s]", [("a", "u1"), ("b", ">f8", 2)]])
+        if other is not None:
+            array = np.frombuffer(np.random.default_rng(rng.getrandbits(32)).integers(32, 127, array.size * np.dtype(other).itemsize, "u1").astype("u1"), "u1")
+            if other == "U3":
+                array = array.astype("u4").repeat(4)[:: 4].tobytes()[: 12 * int(np.prod(shape))]
+                array = np.frombuffer(array, other)
+            else:
+                array = array.view(other)
+            array = np.asarray(array.reshape(shape), order=rng.choice("CF"))
+        np.save(folder / "x.npy", array)
+        axes = rng.sample(range(len(shape)), len(shape))
+        wanted, options = array, []
+        if rng.random() < 0.7:
+            wanted = array.transpose(axes)
+            options += ["--transpose=" + ",".join(str(rng.choice([axis, axis - len(shape)])) for axis in axes)]
+        if rng.random() < 0.5:
+            wanted = wanted.squeeze()
+            options += ["--squeeze"]
+        if rng.random() < 0.5 or not options:
+            lengths = rng.choice([[-1], [1, -1], list(array.shape[::-1]), [array.shape[0], -1]])
+            wanted = wanted.reshape(lengths)
+            options += ["--reshape=" + ",".join(map(str, lengths))]
+        said = ndio(program, "convert", folder / "x.npy", folder / "out.npy", "--force", *options)
+        assert said.returncode == 0, (options, said)
+        found = np.load(folder / "out.npy")
+        assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tobytes() == wanted.tobytes(), (array.dtype, array.shape, options, found.shape)
+
+
 def random_column(rng, rows):
     """A column of a table: what NumPy has of it, its cells, and whether some of them are missing."""
     kind = rng.choice(["i8", "u8", "f8", "M8[D]", "M8[s]", "M8[ms]", "U", "b1"])
@@ -371,6 +403,7 @@ def main():
         counts(program, rng, asked.cases // 20, folder)
         rows(program, rng, asked.cases, folder)
         checks(program, folder)
+        forms(program, rng, asked.cases // 20, folder)
         tables(program, rng, asked.cases // 20, folder)
         large(program, folder)
     print("passed")

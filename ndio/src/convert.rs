@@ -14,16 +14,17 @@ use ndarray_io::{Casting, DType, ReadOptions};
 
 use super::changes::Changes;
 use super::failure::{Failure, at};
+use super::form::Form;
 use super::formats::{
     ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, InferOptions, OrderName,
-    check_format_options, format_options_help, has_tabs, parse_dtype,
+    check_format_options, format_options_help, has_tabs, parse_dtype, with_form,
 };
 use super::input::Input;
 use super::other_formats;
 use super::other_formats::SparseLayout;
 use super::output::{Output, temporary_folder_for};
 use super::remote::display_name;
-use super::select::{Arrays, Selection};
+use super::select::{Arrays, Selection, file_of};
 
 /// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
 #[derive(Args, Clone)]
@@ -52,6 +53,8 @@ pub(crate) struct Arguments {
     /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) form: Form,
     /// The shape of raw bytes: 100,3; one length may be -1, which is as long as the bytes are
     #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub(super) shape: Option<String>,
@@ -88,6 +91,9 @@ pub(crate) struct Arguments {
     /// Replace an existing file
     #[arg(long, alias = "replace")]
     force: bool,
+    /// Do nothing unless the input has changed since the output was written; replaces it
+    #[arg(long)]
+    if_newer: bool,
     /// Drop the data after the first array of an NPY or RA file
     #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
@@ -126,11 +132,17 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    if arguments.if_newer && is_older(&arguments.input, &arguments.output) {
+        return Ok(0);
+    }
     let name = display_name(&arguments.output);
     let is_standard = arguments.output == Path::new("-");
     let wanted = arguments.to.or_else(|| Format::of_extension(&arguments.output));
     // A folder has rules of its own.
-    let mut output = Output::new(&arguments.output, arguments.force || wanted == Some(Format::Stack))?;
+    let mut output = Output::new(
+        &arguments.output,
+        arguments.force || arguments.if_newer || wanted == Some(Format::Stack),
+    )?;
     let (input, selection) =
         arguments.selection.open_with(&arguments.input, |path| output.open_input(path))?;
     let (input, arguments) = (Rc::new(input), &Arguments { selection, ..arguments.clone() });
@@ -165,11 +177,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         return Err("--casting is for --dtype".into());
     }
     let changes = arguments.changes(from)?;
-    let arrays = from.open(&input, arguments)?;
+    let mut arrays = from.open(&input, arguments)?;
+    if arguments.form.is_given() {
+        arrays = with_form(arrays, arguments.form.clone());
+    }
     // The arrays have what they need of it: some systems do not replace a file that is open.
     drop(input);
     to.create(arrays, CreateContext { arguments, changes: &changes, output, stdout: out })?;
     Ok(0)
+}
+
+/// Whether a file, or what is to be read of it, was changed before another one.
+fn is_older(input: &Path, output: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let input = file_of(input);
+    matches!((changed(&input), changed(output)), (Some(input), Some(output)) if input < output)
 }
 
 /// Whether a file has several arrays.
@@ -220,6 +242,7 @@ impl Arguments {
             (self.selection.field.is_some(), "--field"),
             (self.name.is_some(), "--name"),
             (self.shape.is_some(), "--shape"),
+            (self.form.is_given(), "--reshape, --transpose or --squeeze"),
             (self.offset.is_some(), "--offset"),
             (self.header, "--header"),
             (self.delimiter.is_some(), "--delimiter"),

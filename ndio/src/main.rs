@@ -16,6 +16,7 @@ mod diff;
 mod exact;
 mod failure;
 mod find;
+mod form;
 mod formats;
 mod growth;
 mod info;
@@ -237,9 +238,6 @@ fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
             "one input and one output; pack puts several files into an archive, cat and stack join them"
         }
         "convert" if ["-o", "--output"].contains(&argument) => "the output is the second argument",
-        "convert" if ["--transpose", "-T"].contains(&argument) => {
-            "axes are not permuted here; --order fortran changes the order of the elements in the file"
-        }
         "plot" if is_value => "-o FILE.png writes a picture",
         "split" if is_value => {
             "--parts NUMBER makes that many files, --size LENGTH files of that many indices"

@@ -14,6 +14,7 @@ use super::input::Input;
 
 use super::source::{Source, SourceArray};
 pub(crate) use arrays::{Arrays, no_array_failure};
+pub(crate) use operand::file_of;
 pub(crate) use part::{HeadedBytes, with_header};
 
 /// Which array, and which part of it.

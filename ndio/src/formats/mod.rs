@@ -17,6 +17,7 @@ use ndarray_io::NpzFile;
 use super::changes::Changes;
 use super::convert::Arguments;
 use super::failure::Failure;
+use super::form::Form;
 use super::input::Input;
 use super::output::Output;
 use super::remote::display_name;
@@ -146,6 +147,15 @@ fn single_array(one: PendingArray) -> PendingArrays {
     Box::new(std::iter::once(one))
 }
 
+/// Returns arrays whose axes are changed.
+pub(crate) fn with_form(arrays: PendingArrays, form: Form) -> PendingArrays {
+    Box::new(arrays.map(move |array| {
+        let form = form.clone();
+        let open = move || form.applied((array.open)()?);
+        PendingArray { open: Box::new(open), name: array.name, member: array.member }
+    }))
+}
+
 /// Returns the only array that is to be converted, for formats of one array.
 fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<Source, Failure> {
     match (arrays.len(), arrays.next()) {
@@ -161,4 +171,4 @@ fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<S
 pub(crate) use csv::{CsvDialect, InferOptions, as_array, csv_table, has_tabs};
 pub(crate) use npy::{parse_dtype, refuse_bytes_after, refuse_trailing};
 pub(crate) use npz::{compression_of, options_like, write as write_archive};
-pub(crate) use raw::shape_words;
+pub(crate) use raw::{parse_shape, shape_words};

@@ -91,11 +91,11 @@ pub(crate) fn shape_words(text: &str) -> Vec<&str> {
 }
 
 /// Parses the lengths of the axes: 100,3 or 100x3. One of them may be -1: as many as there are bytes for.
-fn parse_shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
+pub(crate) fn parse_shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
     let lengths = shape_words(text);
     let known = |length: &&str| match length.parse::<usize>() {
         Ok(length) => Ok(length),
-        Err(_) => Err(format!("'{length}' is not the length of an axis: --shape 100,3")),
+        Err(_) => Err(format!("'{length}' is not the length of an axis, as in 100,3")),
     };
     let Some(open) = lengths.iter().position(|length| *length == "-1") else {
         return Ok(Shape::from(lengths.iter().map(known).collect::<Result<Vec<_>, _>>()?));

@@ -90,6 +90,11 @@ impl Selection {
     }
 }
 
+/// Returns the file that an argument names, with a part of it or without.
+pub(crate) fn file_of(argument: &Path) -> PathBuf {
+    operand_of(argument).path
+}
+
 /// Divides an argument into a file and a part.
 fn operand_of(path: &Path) -> Operand {
     let whole = || Operand { path: path.to_owned(), name: None, slice: None };
