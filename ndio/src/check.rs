@@ -9,8 +9,9 @@ use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io_compute::{Bound, Part, index_in};
 
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
-use super::find::{bound_condition, bound_to_array, index_text};
+use super::find::{bound_condition, bound_to_array};
 use super::formats::{parse_dtype, shape_words};
+use super::places::index_text;
 use super::select::Selection;
 use super::source::Source;
 

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::calc::{failure, marked_failure, parse};
 use super::failure::Failure;
+use super::places::{Places, index_text};
 use super::select::Selection;
 use super::source::Source;
 use super::terminal::EscapingWriter;
@@ -38,16 +39,6 @@ pub(crate) struct Arguments {
     condition: String,
 }
 
-/// What was found.
-#[derive(Default)]
-struct Matches {
-    count: u64,
-    /// For each axis, the first and the last index.
-    range: Option<Vec<(usize, usize)>>,
-    /// The first ones.
-    indices: Vec<Vec<usize>>,
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (input, selection) = arguments.selection.open(&arguments.file)?;
     let source = selection.open_one_complete(&input, &crate::reading::options())?.ensure_iterable()?;
@@ -68,10 +59,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         values.push(value.display_with(&crate::reading::display_options()).to_string().replace('\n', " "));
     }
     if arguments.json {
-        let range = found
-            .range
-            .map(|range| range.into_iter().map(|(first, last)| [first, last + 1]).collect::<Vec<_>>());
-        let line = json!({"count": found.count, "box": range, "indices": found.indices, "values": values});
+        let line = json!({"count": found.count, "box": found.box_json(), "indices": found.indices, "values": values});
         writeln!(out, "{line}")?;
         return Ok(0);
     }
@@ -79,24 +67,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     for (index, value) in found.indices.iter().zip(&values) {
         writeln!(out, "{}  {value}", index_text(index))?;
     }
-    let listed = found.indices.len() as u64;
-    if found.count > listed && listed > 0 {
-        writeln!(out, "… and {} more; --limit lists them", found.count - listed)?;
+    if let Some(rest) = found.rest_text() {
+        writeln!(out, "{rest}")?;
     }
-    match &found.range {
-        Some(range) if found.count > 1 => {
-            let bounds: Vec<String> =
-                range.iter().map(|(first, last)| format!("{first}:{}", last + 1)).collect();
-            writeln!(out, "{} of {total} elements, all in [{}]", found.count, bounds.join(", "))?;
-        }
-        _ => writeln!(out, "{} of {total} elements", found.count)?,
-    }
+    writeln!(out, "{} of {total} elements{}", found.count, found.box_text())?;
     Ok(0)
-}
-
-pub(crate) fn index_text(index: &[usize]) -> String {
-    let texts: Vec<String> = index.iter().map(usize::to_string).collect();
-    format!("[{}]", texts.join(", "))
 }
 
 /// Parses a condition on an array: a name of a function is one of the array, and what begins with a comparison compares it.
@@ -122,41 +97,23 @@ pub(crate) fn bound_to_array<'a>(text: &str, source: &'a Source) -> Result<Bound
     })
 }
 
-fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Matches, u64), Failure> {
+fn matches(source: &Source, condition: &str, limit: usize) -> Result<(Places, u64), Failure> {
     let bound = bound_condition(condition, source)?;
     if !bound.shape().starts_with(source.shape()) {
         let (found, wanted) = (Shape::from(bound.shape()), source.display_shape());
         return Err(format!("the condition has the shape {found}, and the array has {wanted}").into());
     }
-    let mut found = Matches::default();
+    let mut found = Places::with_limit(limit);
     bound.for_each_truth(|part: Part<Vec<bool>>| {
-        found.add(&part, limit);
+        for (number, _) in part.elements.iter().enumerate().filter(|(_, is_true)| **is_true) {
+            found.add(index_in(&part.ranges, number));
+        }
         Ok::<(), Failure>(())
     })?;
     Ok((found, bound.shape().iter().map(|length| *length as u64).product()))
 }
 
-impl Matches {
-    fn add(&mut self, part: &Part<Vec<bool>>, limit: usize) {
-        for (number, _) in part.elements.iter().enumerate().filter(|(_, is_true)| **is_true) {
-            let index = index_in(&part.ranges, number);
-            self.count += 1;
-            match &mut self.range {
-                Some(range) => {
-                    for ((first, last), at) in range.iter_mut().zip(&index) {
-                        (*first, *last) = ((*first).min(*at), (*last).max(*at));
-                    }
-                }
-                None => self.range = Some(index.iter().map(|at| (*at, *at)).collect()),
-            }
-            if self.indices.len() < limit {
-                self.indices.push(index);
-            }
-        }
-    }
-}
-
-fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {
+fn extreme_of(source: &Source, is_minimum: bool) -> Result<Places, Failure> {
     // Not NaN, which would be both.
     let name = if is_minimum { "argmin" } else { "argmax" };
     let is_float = source
@@ -174,7 +131,9 @@ fn extreme_of(source: &Source, is_minimum: bool) -> Result<Matches, Failure> {
     let element: Vec<Range<usize>> = index.iter().map(|at| *at..at + 1).collect();
     // If all are NaN, there is none.
     if is_float && bound_to_array("isnan(x)", source)?.truth(&element).map_err(failure)? == [true] {
-        return Ok(Matches::default());
+        return Ok(Places::default());
     }
-    Ok(Matches { count: 1, range: Some(index.iter().map(|at| (*at, *at)).collect()), indices: vec![index] })
+    let mut found = Places::with_limit(1);
+    found.add(index);
+    Ok(found)
 }

@@ -86,9 +86,11 @@ impl Form {
         let axes = match &self.transpose {
             None => (0..ndim).collect(),
             Some(Axes(axes)) if axes.is_empty() => (0..ndim).rev().collect(),
-            Some(Axes(axes)) => {
-                axes.iter().map(|axis| axis_number(*axis, ndim)).collect::<Result<Vec<_>, _>>().map_err(failure)?
-            }
+            Some(Axes(axes)) => axes
+                .iter()
+                .map(|axis| axis_number(*axis, ndim))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(failure)?,
         };
         match (0..ndim).all(|axis| axes.contains(&axis)) && axes.len() == ndim {
             true => Ok(axes),

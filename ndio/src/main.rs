@@ -28,6 +28,7 @@ mod other_formats;
 mod output;
 mod pack;
 mod password;
+mod places;
 mod plot;
 mod progress;
 mod query;
@@ -212,19 +213,52 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
         error.exit();
     }
     let text = error.render().to_string();
+    let verb = std::env::args().nth(1).unwrap_or_default();
     // A value that looks like an option is rare here, and an option that does not exist is not.
-    let lines: Vec<&str> = text.lines().filter(|line| !line.contains("tip: to pass '")).collect();
+    let is_poor = |line: &&str| {
+        line.contains("tip: to pass '") || line.contains("similar subcommand") && meant_by(&verb).is_some()
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !is_poor(line)).collect();
     let mut text = lines.join("\n");
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) if error.kind() == ErrorKind::UnknownArgument => argument,
         _ => "",
     };
-    let verb = std::env::args().nth(1).unwrap_or_default();
-    if let Some(advice) = usage_advice(&verb, argument) {
+    let advice = match error.kind() {
+        ErrorKind::InvalidSubcommand => meant_by(&verb),
+        _ => usage_advice(&verb, argument),
+    };
+    if let Some(advice) = advice {
         text = text.replacen("\n\n", &format!("\n\n  tip: {advice}\n\n"), 1);
     }
     let _ = writeln!(io::stderr(), "{}", text.replace("\n\n\n", "\n\n").trim_end()); // nothing can be done if stderr fails
     std::process::exit(error.exit_code());
+}
+
+/// Returns what may be meant by a verb that does not exist.
+fn meant_by(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "hist" | "histogram" | "draw" | "image" => {
+            "ndio plot draws pictures, and with --histogram how values are distributed"
+        }
+        "rm" | "delete" | "remove" => "ndio pack --update ARCHIVE --remove NAME removes a member",
+        "mv" | "rename" | "add" => "ndio pack --update changes the members of an archive",
+        "min" | "max" | "mean" | "sum" | "std" | "median" => {
+            "ndio stats prints them, and ndio calc 'mean(x, axis=0)' computes"
+        }
+        "shape" | "dtype" | "header" | "size" => "ndio info, or ndio ls of many files",
+        "grep" | "where" | "filter" | "search" => {
+            "ndio find says where a condition holds, and ndio show --where prints the rows"
+        }
+        "sort" | "sample" | "tail" => "an option of ndio show",
+        "slice" | "crop" | "cast" | "astype" | "reshape" | "transpose" | "csv" => {
+            "ndio convert; a part is written with the file: 'x.npy[:10]'"
+        }
+        "validate" | "test" | "fsck" => {
+            "ndio verify looks for damage, and ndio check compares with what is expected"
+        }
+        _ => return None,
+    })
 }
 
 /// Returns what may be meant by an argument that a verb does not have.

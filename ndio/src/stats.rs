@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::calc::failure;
 use super::failure::{Failure, escape_for_terminal, is_broken_pipe, report};
-use super::find::index_text;
 use super::join::normalize_axis;
+use super::places::index_text;
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;

@@ -1,21 +1,31 @@
 //! Compares the elements of two blocks.
 
+use std::ops::Range;
+
 use ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use ndarray_io::blocks::Block;
 use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, ReadableElement};
 
+use ndarray_io_compute::index_in;
+
 use super::Arguments;
 use super::long_doubles::{Difference, ExactElements};
 use crate::failure::{Failure, at};
+use crate::places::{Places, index_text};
 use crate::source::Source;
 
 /// The differences between two arrays.
 #[derive(Default)]
 pub(super) struct Differences {
-    pub(super) differing_count: u64,
-    pub(super) first_text: Option<String>,
+    pub(super) places: Places,
+    /// The values at the places that are listed.
+    pub(super) values: Vec<[String; 2]>,
+    /// How many elements differ in each field of records.
+    pub(super) fields: Vec<(String, usize)>,
+    /// How many numbers are NaN in one array only.
+    pub(super) lone_nan_count: u64,
     /// The largest differences, and their indices.
     pub(super) absolute: Option<(f64, String)>,
     pub(super) relative: Option<(f64, String)>,
@@ -91,36 +101,47 @@ pub(super) fn unequal_blocks_and_byte_len(
     (bytes, (!is_equal).then_some(BlockPair { one, two, block }))
 }
 
-/// Compares two blocks; `first_index` is the index of their first element.
+/// Compares two blocks, which have these indices.
 pub(super) fn compare(
     [(one, one_file), (two, two_file)]: [(&DynArray, &Source); 2],
-    first_index: &[usize],
+    ranges: &[Range<usize>],
     arguments: &Arguments,
     differences: &mut Differences,
 ) -> Result<(), Failure> {
     let (differs, sources) = (vec![false; one.len()], [one_file, two_file]);
-    let mut block =
-        BlockComparison { first_index, shape: one.shape(), differs, arguments, differences, sources };
-    block.compare(one, two)?;
+    let mut block = BlockComparison { ranges, differs, arguments, differences, sources };
+    match (one.dtype(), two.dtype()) {
+        (DType::Record(a), DType::Record(b)) if one.objects().is_none() => {
+            for number in 0..a.fields().len().min(b.fields().len()) {
+                let before = std::mem::replace(&mut block.differs, vec![false; one.len()]);
+                block.compare(&one.field(number)?, &two.field(number)?)?;
+                block.note_field(number, a.fields()[number].name());
+                block.differs.iter_mut().zip(before).for_each(|(differs, before)| *differs |= before);
+            }
+        }
+        _ => block.compare(one, two)?,
+    }
     let BlockComparison { differs, .. } = block;
-    let first_differing = differs.iter().position(|differs| *differs);
-    differences.differing_count += differs.iter().filter(|differs| **differs).count() as u64;
-    if let (None, Some(number)) = (&differences.first_text, first_differing) {
-        let within = unravel_index(one.shape(), number);
-        let value = |array: &DynArray| -> Result<String, Failure> {
-            let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
-            Ok(array.slice(&index[..])?.display_with(&crate::reading::display_options()).to_string())
-        };
-        differences.first_text =
-            Some(format!("{}: {} and {}", index_text(first_index, &within), value(one)?, value(two)?));
+    let ranges_within: Vec<Range<usize>> = one.shape().iter().map(|length| 0..*length).collect();
+    for (number, _) in differs.iter().enumerate().filter(|(_, differs)| **differs) {
+        if differences.places.indices.len() < arguments.limit {
+            let within = index_in(&ranges_within, number);
+            let value = |array: &DynArray| -> Result<String, Failure> {
+                let index: Vec<_> =
+                    within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
+                let value = array.slice(&index[..])?;
+                Ok(value.display_with(&crate::reading::display_options()).to_string().replace('\n', " "))
+            };
+            differences.values.push([value(one)?, value(two)?]);
+        }
+        differences.places.add(index_in(ranges, number));
     }
     Ok(())
 }
 
 /// The state of comparing two blocks.
 struct BlockComparison<'a> {
-    first_index: &'a [usize],
-    shape: &'a [usize],
+    ranges: &'a [Range<usize>],
     /// In C order.
     differs: Vec<bool>,
     arguments: &'a Arguments,
@@ -180,6 +201,7 @@ impl BlockComparison<'_> {
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                 let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                self.differences.lone_nan_count += u64::from(a.is_nan() != b.is_nan());
                 self.note_numbers((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
@@ -206,6 +228,15 @@ impl BlockComparison<'_> {
             self.note_item((index, count), a == b);
         }
         Ok(())
+    }
+
+    /// Adds how many elements differ in a field, the only one that has been compared.
+    fn note_field(&mut self, number: usize, name: &str) {
+        let fields = &mut self.differences.fields;
+        if fields.len() == number {
+            fields.push((name.to_owned(), 0));
+        }
+        fields[number].1 += self.differs.iter().filter(|differs| **differs).count();
     }
 
     /// Converts the elements of one of the two files, which an error names.
@@ -243,7 +274,7 @@ impl BlockComparison<'_> {
             return;
         }
         let element = self.note_item(number, false);
-        let index_text = || index_text(self.first_index, &unravel_index(self.shape, element));
+        let index_text = || index_text(&index_in(self.ranges, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
         let absolute = ldexp(distance, scale);
@@ -295,22 +326,4 @@ fn ldexp(number: f64, scale: i32) -> f64 {
     let half = scale / 2;
     let steps = [half, scale - half].map(|step| 2f64.powi(step.clamp(-1000, 1000)));
     number * steps[0] * steps[1]
-}
-
-/// Formats the array index of an element, given its index within a block.
-fn index_text(first: &[usize], within: &[usize]) -> String {
-    let index: Vec<String> =
-        first.iter().zip(within).map(|(from, index)| (from + index).to_string()).collect();
-    format!("[{}]", index.join(", "))
-}
-
-/// Returns the index of an element from its number in C order.
-fn unravel_index(shape: &[usize], number: usize) -> Vec<usize> {
-    let mut left = number;
-    let mut within = vec![0; shape.len()];
-    for (axis, length) in shape.iter().enumerate().rev() {
-        within[axis] = left % length;
-        left /= length;
-    }
-    within
 }

@@ -14,6 +14,7 @@ use ndarray_io::{DType, NpzFile, ReadOptions};
 use super::failure::{Failure, escape_for_terminal, in_block};
 use super::formats::Format;
 use super::input::{Input, temporary_file};
+use super::places::{Places, index_text};
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
@@ -39,6 +40,9 @@ pub(crate) struct Arguments {
     /// Absolute tolerance
     #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = parse_tolerance, allow_hyphen_values = true)]
     atol: f64,
+    /// How many places are listed
+    #[arg(long, value_name = "NUMBER", default_value_t = 5)]
+    limit: usize,
     /// Treat NaN as unequal to NaN
     #[arg(long)]
     strict_nan: bool,
@@ -135,6 +139,7 @@ fn compare_archives(
         1 => escape_for_terminal(name),
         count => format!("{} ({count})", escape_for_terminal(name)),
     };
+    let mut equal_count = 0;
     let mut in_order: Vec<_> = ones.iter().collect();
     in_order.sort_by_key(|(_, index)| **index);
     for (name, index) in in_order {
@@ -143,7 +148,7 @@ fn compare_archives(
             are_equal = false;
             continue;
         };
-        are_equal &= if one.holds_array(*index)? {
+        let is_equal = if one.holds_array(*index)? {
             let of = |archive: &NpzFile, index: usize, input: &Input, selection: &Selection| {
                 let member = Source::open_member(archive, index, input, selection.slice.is_none())?;
                 selection.part_of(member)?.ensure_iterable()
@@ -158,12 +163,17 @@ fn compare_archives(
             }
             is_same
         };
+        are_equal &= is_equal;
+        equal_count += usize::from(is_equal);
     }
     let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
     others.sort_by_key(|(_, index)| **index);
     for (name, _) in others {
         writeln!(out, "{}: only in {}", member_text(name), b.name().display())?;
         are_equal = false;
+    }
+    if !are_equal && equal_count > 0 {
+        writeln!(out, "{equal_count} of the members are equal")?;
     }
     Ok(are_equal)
 }
@@ -207,9 +217,11 @@ fn compare_arrays(
     arguments: &Arguments,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    if one.shape() != two.shape() {
-        writeln!(out, "{name}shape {} and {}", one.display_shape(), two.display_shape())?;
-        return Ok(false);
+    let has_other_shape = one.shape() != two.shape();
+    let (of_one, of_two) = (one.name().display(), two.name().display());
+    if has_other_shape {
+        let (a, b) = (one.display_shape(), two.display_shape());
+        writeln!(out, "{name}shape {a} in {of_one}, {b} in {of_two}")?;
     }
     let (a, b) = (one.dtype(), two.dtype());
     // The byte order belongs to the file, not to the values.
@@ -218,14 +230,15 @@ fn compare_arrays(
     let can_compare = !has_other_dtype || are_comparable(a, b);
     if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
         let advice = if can_compare { "; --ignore-dtype compares their values alone" } else { "" };
-        writeln!(out, "{name}dtype {a} and {b}{advice}")?;
+        writeln!(out, "{name}dtype {a} in {of_one}, {b} in {of_two}{advice}")?;
     }
-    if !can_compare {
+    if !can_compare || has_other_shape {
         return Ok(false);
     }
     /// The size of the blocks that are read from each file, in bytes.
     const BLOCK_BYTES: usize = 1 << 20;
-    let mut differences = Differences::default();
+    let mut differences =
+        Differences { places: Places::with_limit(arguments.limit), ..Differences::default() };
     let wider = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = wider.byte_len();
     let mut progress = Progress::new();
@@ -243,9 +256,8 @@ fn compare_arrays(
             progress.add(bytes, all_bytes);
             match differing {
                 Some(BlockPair { one: first_block, two: second_block, block }) => {
-                    let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
                     let both = [(&first_block, one), (&second_block, two)];
-                    compare(both, &first, arguments, &mut differences)
+                    compare(both, block.ranges(), arguments, &mut differences)
                         .map_err(|failure| in_block(&block, failure))
                 }
                 None => Ok(()),
@@ -253,15 +265,25 @@ fn compare_arrays(
         },
     )?;
     drop(progress);
-    if differences.differing_count == 0 {
+    let Differences { places, values, .. } = &differences;
+    if places.count == 0 {
         return Ok(!has_other_dtype || arguments.ignore_dtype);
     }
-    let all = one.len();
-    write!(out, "{name}{} of {all} elements differ", differences.differing_count)?;
-    if let Some(first) = differences.first_text {
-        write!(out, ", first at {first}")?;
+    writeln!(out, "{name}{} of {} elements differ{}", places.count, one.len(), places.box_text())?;
+    for (index, [first, second]) in places.indices.iter().zip(values) {
+        writeln!(out, "{name}  {}  {first} and {second}", index_text(index))?;
     }
-    writeln!(out)?;
+    if let Some(rest) = places.rest_text() {
+        writeln!(out, "{name}  {rest}")?;
+    }
+    if differences.fields.len() > 1 {
+        let counts =
+            differences.fields.iter().map(|(field, count)| format!("{} {count}", escape_for_terminal(field)));
+        writeln!(out, "{name}of the fields: {}", counts.collect::<Vec<_>>().join(", "))?;
+    }
+    if differences.lone_nan_count > 0 {
+        writeln!(out, "{name}NaN in one of them: {}", differences.lone_nan_count)?;
+    }
     for (what, largest) in [("absolute", differences.absolute), ("relative", differences.relative)] {
         if let Some((difference, place)) = largest {
             writeln!(out, "{name}largest {what} difference {difference:?} at {place}")?;

@@ -73,8 +73,7 @@ impl FileFormat for Npz {
             return Err("--name names one member, and the input has several; --member selects one".into());
         }
         compression_of(arguments.compression)?; // before anything is written
-        let is_same =
-            changes.is_none() && !arguments.selection.is_partial() && !arguments.form.is_given();
+        let is_same = changes.is_none() && !arguments.selection.is_partial() && !arguments.form.is_given();
         let mut progress = Progress::new();
         output.write(stdout, Content::Binary, |sink| {
             write(sink, |archive| {

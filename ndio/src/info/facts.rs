@@ -118,7 +118,10 @@ pub(super) struct ArrayFacts {
 #[serde(untagged)]
 pub(super) enum ElementLocation {
     File(DataFacts),
-    Parts { axis: usize, parts: Vec<usize> },
+    Parts {
+        axis: usize,
+        parts: Vec<usize>,
+    },
     /// In a table of text.
     Text {},
 }

@@ -11,8 +11,8 @@ use ndarray_io::element::{Datetime64, units};
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::{ByteOrder, DType, npy};
 
-use super::{CsvDialect, has_tabs};
 use super::table::{COMMENT, TableReader};
+use super::{CsvDialect, has_tabs};
 use crate::failure::Failure;
 use crate::growth;
 
@@ -199,7 +199,8 @@ fn delimiter_of(name: &Path, first_line: &[u8]) -> u8 {
 fn unique_names(header: Option<&StringRecord>, count: usize) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for index in 0..count {
-        let given = header.and_then(|header| header.get(index)).map(str::trim).filter(|name| !name.is_empty());
+        let given =
+            header.and_then(|header| header.get(index)).map(str::trim).filter(|name| !name.is_empty());
         let base = given.map_or_else(|| format!("f{index}"), str::to_owned);
         let mut name = base.clone();
         let mut number = 2;
@@ -221,7 +222,11 @@ pub(crate) struct InferOptions {
 }
 
 /// Opens a file as a table, and returns its dialect and the cells of its first line.
-fn dialect_of(input: &File, name: &Path, options: InferOptions) -> Result<(CsvDialect, StringRecord), Failure> {
+fn dialect_of(
+    input: &File,
+    name: &Path,
+    options: InferOptions,
+) -> Result<(CsvDialect, StringRecord), Failure> {
     let begin = || -> Result<_, Failure> {
         let mut file = input.try_clone()?;
         file.rewind()?;
@@ -233,7 +238,8 @@ fn dialect_of(input: &File, name: &Path, options: InferOptions) -> Result<(CsvDi
     }
     let delimiter = options.delimiter.unwrap_or_else(|| delimiter_of(name, &first_line));
     let decimal = options.decimal.unwrap_or(b'.');
-    let mut dialect = CsvDialect { has_header: options.has_header, delimiter, has_no_formulas: false, decimal };
+    let mut dialect =
+        CsvDialect { has_header: options.has_header, delimiter, has_no_formulas: false, decimal };
     let mut header = StringRecord::new();
     ReaderBuilder::new()
         .has_headers(false)
@@ -284,8 +290,8 @@ pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File
         (true, [first, ..]) => (first.clone().into(), vec![rows, scalars.len()]),
         (false, _) => {
             let fields = names.iter().zip(&scalars);
-            let record =
-                fields.fold(RecordBuilder::new(), |record, (name, one)| record.field(name, one.clone().into()));
+            let record = fields
+                .fold(RecordBuilder::new(), |record, (name, one)| record.field(name, one.clone().into()));
             (record.build()?, vec![rows])
         }
     };

@@ -106,11 +106,7 @@ impl PieceReader {
 
 impl TablePosition {
     /// Checks and writes the values of a piece.
-    fn check_and_put<T>(
-        &mut self,
-        parsed: ParsedPiece<T>,
-        put: &mut PutRows<'_, T>,
-    ) -> Result<(), Failure> {
+    fn check_and_put<T>(&mut self, parsed: ParsedPiece<T>, put: &mut PutRows<'_, T>) -> Result<(), Failure> {
         let line_error = match (self.columns, parsed.columns) {
             (Some(old), Some(new)) if old != new => {
                 Some(LineError::new(parsed.first_line, width_error_text(new, old)))
