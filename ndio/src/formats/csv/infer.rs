@@ -43,7 +43,7 @@ struct Column {
     unit: Option<TimeUnit>,
 }
 
-/// Words that stand for a missing number or date.
+/// What a cell has where a number or a date is missing.
 const MISSING: [&str; 8] = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "NaT"];
 
 /// Returns what a cell is, and the unit of a date.
@@ -116,7 +116,7 @@ fn ticks(cell: &str, unit: TimeUnit) -> Option<i64> {
 impl Column {
     fn add(&mut self, cell: &str, dialect: &CsvDialect) {
         self.cells += 1;
-        // Most cells are shorter than the longest one, whatever their characters are.
+        // A cell has at most as many characters as bytes, so that most need not be counted.
         if cell.len() > self.width {
             self.width = self.width.max(cell.chars().count());
         }
@@ -286,12 +286,12 @@ pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File
     let is_table = !dialect.has_header && scalars.windows(2).all(|pair| pair[0] == pair[1]);
     let (dtype, shape) = match (is_table, &scalars[..]) {
         (_, []) => return Err("the table has no columns".into()),
-        (true, [one]) => (one.clone().into(), vec![rows]),
-        (true, [first, ..]) => (first.clone().into(), vec![rows, scalars.len()]),
+        (true, [one]) => ((*one).into(), vec![rows]),
+        (true, [first, ..]) => ((*first).into(), vec![rows, scalars.len()]),
         (false, _) => {
             let fields = names.iter().zip(&scalars);
-            let record = fields
-                .fold(RecordBuilder::new(), |record, (name, one)| record.field(name, one.clone().into()));
+            let record =
+                fields.fold(RecordBuilder::new(), |record, (name, one)| record.field(name, (*one).into()));
             (record.build()?, vec![rows])
         }
     };
@@ -324,7 +324,7 @@ fn shared_scalar(columns: &[Column]) -> Option<Scalar> {
 
 /// Returns a type as one writes it: `f8`, `U10`, `M8[D]`.
 fn scalar_text(scalar: &Scalar) -> String {
-    DType::from(scalar.clone()).to_string().trim_matches(['\'', '<', '>', '|']).to_owned()
+    DType::from(*scalar).to_string().trim_matches(['\'', '<', '>', '|']).to_owned()
 }
 
 /// Lists columns: `id i8, temp f8 (2 missing)`.

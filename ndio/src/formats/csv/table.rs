@@ -18,6 +18,9 @@ use crate::progress::Progress;
 /// What takes the values of a piece, and the number of columns.
 type PutRows<'a, T> = dyn FnMut(Vec<T>, usize) -> Result<(), Failure> + 'a;
 
+/// What appends the value of a cell of a column, or says why there is none.
+type ParseCell<'a, T> = dyn Fn(usize, &str, &mut Vec<T>) -> Result<(), String> + 'a;
+
 /// What lines begin with that are not part of a table of numbers, as for NumPy.
 pub(super) const COMMENT: u8 = b'#';
 
@@ -184,7 +187,7 @@ impl TableReader {
     fn put_rest<T>(
         &mut self,
         are_numbers: bool,
-        parse: &dyn Fn(usize, &str, &mut Vec<T>) -> Result<(), String>,
+        parse: &ParseCell<'_, T>,
         put: &mut PutRows<'_, T>,
     ) -> Result<(), Failure> {
         const MAX_BATCH_ROWS: usize = 1000;
