@@ -1,6 +1,7 @@
 //! Tables with columns of different types: the types are found in a first pass, and the rows become records in a second one.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::path::Path;
@@ -197,20 +198,21 @@ fn delimiter_of(name: &Path, first_line: &[u8]) -> u8 {
 
 /// The names of columns that a header line has, each of them once.
 fn unique_names(header: Option<&StringRecord>, count: usize) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for index in 0..count {
+    let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
+    let name = |index: usize| {
         let given =
             header.and_then(|header| header.get(index)).map(str::trim).filter(|name| !name.is_empty());
         let base = given.map_or_else(|| format!("f{index}"), str::to_owned);
         let mut name = base.clone();
-        let mut number = 2;
-        while names.contains(&name) {
+        // The number of a name is kept: thousands of columns may have the same.
+        let number = numbers.entry(base.clone()).or_insert(1);
+        while !used.insert(name.clone()) {
+            *number += 1;
             name = format!("{base}_{number}");
-            number += 1;
         }
-        names.push(name);
-    }
-    names
+        name
+    };
+    (0..count).map(name).collect()
 }
 
 /// How a table is read; what is not given is found.
@@ -221,18 +223,20 @@ pub(crate) struct InferOptions {
     pub(crate) decimal: Option<u8>,
 }
 
+/// Returns a file at its beginning.
+fn rewound(file: &File) -> Result<File, Failure> {
+    let mut file = file.try_clone()?;
+    file.rewind()?;
+    Ok(file)
+}
+
 /// Opens a file as a table, and returns its dialect and the cells of its first line.
 fn dialect_of(
     input: &File,
     name: &Path,
     options: InferOptions,
 ) -> Result<(CsvDialect, StringRecord), Failure> {
-    let begin = || -> Result<_, Failure> {
-        let mut file = input.try_clone()?;
-        file.rewind()?;
-        Ok(BufReader::new(file))
-    };
-    let (mut lines, mut first_line) = (begin()?, Vec::new());
+    let (mut lines, mut first_line) = (BufReader::new(rewound(input)?), Vec::new());
     while lines.read_until(b'\n', &mut first_line)? > 0 && first_line.first() == Some(&COMMENT) {
         first_line.clear();
     }
@@ -245,13 +249,12 @@ fn dialect_of(
         .has_headers(false)
         .delimiter(delimiter)
         .comment(Some(COMMENT))
-        .from_reader(begin()?)
+        .from_reader(BufReader::new(rewound(input)?))
         .read_record(&mut header)?;
     // A line of words, none of which is a number, names the columns.
     let is_word = |cell: &str| cell_types(cell, &dialect).0 == types::TEXT;
     let are_names = header.iter().all(|cell| cell.trim().is_empty() || is_word(cell));
     dialect.has_header |= are_names && header.iter().any(is_word);
-    begin()?;
     Ok((dialect, header))
 }
 
@@ -267,13 +270,21 @@ pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File
         columns[number].add(cell, &dialect);
         Ok(())
     };
-    TableReader::new(input.try_clone()?, dialect)?.for_each_piece(add, &mut |found, count| {
+    TableReader::new(rewound(input)?, dialect)?.for_each_piece(add, &mut |found, count| {
         columns.resize(count, Column::default());
         columns.iter_mut().zip(&found).for_each(|(column, found)| column.merge(found));
         Ok(())
     })?;
     if columns.is_empty() {
         columns.resize(header.len(), Column::default());
+    }
+    if dialect.has_header && columns.len() != header.len() {
+        let text = format!(
+            "the first line has {} names, and the others have {} columns",
+            header.len(),
+            columns.len()
+        );
+        return Err(text.into());
     }
     let rows = usize::try_from(columns.first().map_or(0, |column| column.cells))?;
     let mut scalars: Vec<Scalar> = columns.iter().filter_map(Column::scalar).collect();
@@ -303,9 +314,8 @@ pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File
         Some(scalar) => put_cell(cell, scalar, &dialect, row),
         None => Ok(()), // the number of columns is said to be wrong
     };
-    let mut again = input.try_clone()?;
-    again.rewind()?;
-    TableReader::new(again, dialect)?.for_each_piece(put, &mut |rows, _| Ok(out.write_all(&rows)?))?;
+    TableReader::new(rewound(input)?, dialect)?
+        .for_each_piece(put, &mut |rows, _| Ok(out.write_all(&rows)?))?;
     out.flush()?;
     Ok(match (is_table, &scalars[..]) {
         (true, [first, ..]) => format!("{} {}", scalar_text(first), Shape::from(header.shape())),
