@@ -1,7 +1,9 @@
 //! What a conversion changes of an array, and the elements that result, as a stream of bytes.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 
 use ndarray_io::blocks::{Block, Blocks};
 use ndarray_io::convert::Conversion;
@@ -103,15 +105,8 @@ impl Changes {
         }
         let mut made = arguments.temporary_file_near_output()?;
         self.write_npy(&source, &mut Progress::new(), &mut made)?;
-        made.rewind()?;
-        // The file has raw bytes for numbers that NPY does not know.
-        let mut options = crate::reading::options();
         let header = self.header(&source, source.order())?;
-        if let Some(Kind::Narrow(narrow)) = header.dtype().as_scalar().map(Scalar::kind) {
-            options = options.raw_bytes_are(narrow);
-        }
-        let name = source.name();
-        Ok(Source::npy(options.open_file(made)?.with_path(name), name))
+        reopened(made, header.dtype(), source.name())
     }
 
     /// Returns the same as a conversion of the library, which shows progress.
@@ -140,6 +135,17 @@ impl Changes {
         }
         conversion
     }
+}
+
+/// Opens the array of an NPY file that has been written, whose elements have this dtype.
+pub(crate) fn reopened(mut made: File, dtype: &DType, name: &Path) -> Result<Source, Failure> {
+    made.rewind()?;
+    // The file has raw bytes for numbers that NPY does not know.
+    let mut options = crate::reading::options();
+    if let Some(Kind::Narrow(narrow)) = dtype.as_scalar().map(Scalar::kind) {
+        options = options.raw_bytes_are(narrow);
+    }
+    Ok(Source::npy(options.open_file(made)?.with_path(name), name))
 }
 
 /// The elements of an array, converted block by block.

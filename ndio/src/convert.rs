@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let changes = arguments.changes(from)?;
     let mut arrays = from.open(&input, arguments)?;
     if arguments.form.is_given() {
-        arrays = with_form(arrays, arguments.form.clone());
+        arrays = with_form(arrays, arguments);
     }
     // The arrays have what they need of it: some systems do not replace a file that is open.
     drop(input);

@@ -1,6 +1,7 @@
 //! The axes of what is converted: permuted, removed, divided.
 
-use std::io::{BufWriter, Seek, Write};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 
 use clap::Args;
 use ndarray::{ArrayViewD, IxDyn, SliceInfoElem};
@@ -9,9 +10,9 @@ use ndarray_io::{DynArray, npy};
 use ndarray_io_compute::{axis_number, boxes};
 
 use super::calc::failure;
+use super::changes::reopened;
 use super::failure::{Failure, at};
 use super::formats::parse_shape;
-use super::input::temporary_file;
 use super::source::Source;
 
 /// How axes are changed: what is given is done in this order.
@@ -46,8 +47,8 @@ impl Form {
         self.transpose.is_some() || self.squeeze || self.reshape.is_some()
     }
 
-    /// Returns an array with its axes changed, in C order, in a file without a name.
-    pub(crate) fn applied(&self, source: Source) -> Result<Source, Failure> {
+    /// Returns an array with its axes changed, in C order, in this file, which is empty.
+    pub(crate) fn applied(&self, source: Source, file: File) -> Result<Source, Failure> {
         /// How much is permuted at a time, in bytes.
         const PART_BYTES: usize = 4 << 20;
         let source = source.ensure_iterable()?;
@@ -59,7 +60,6 @@ impl Form {
         let permuted: Vec<usize> = axes.iter().map(|axis| source.shape()[*axis]).collect();
         let shape = self.shape(&source, &permuted).map_err(|failure| at(&name, failure))?;
         let header = Header::new(source.dtype().clone(), Order::C, shape)?;
-        let mut file = temporary_file()?;
         let mut out = BufWriter::new(&file);
         out.write_all(&npy::format(&header, None)?)?;
         let item = source.dtype().item_size();
@@ -77,8 +77,7 @@ impl Form {
         }
         out.flush()?;
         drop(out);
-        file.rewind()?;
-        Ok(Source::npy(crate::reading::options().open_file(file)?.with_path(&name), &name))
+        reopened(file, source.dtype(), &name)
     }
 
     /// Returns the old number of each axis.

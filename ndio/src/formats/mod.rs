@@ -17,7 +17,6 @@ use ndarray_io::NpzFile;
 use super::changes::Changes;
 use super::convert::Arguments;
 use super::failure::Failure;
-use super::form::Form;
 use super::input::Input;
 use super::output::Output;
 use super::remote::display_name;
@@ -147,11 +146,12 @@ fn single_array(one: PendingArray) -> PendingArrays {
     Box::new(std::iter::once(one))
 }
 
-/// Returns arrays whose axes are changed.
-pub(crate) fn with_form(arrays: PendingArrays, form: Form) -> PendingArrays {
+/// Returns arrays whose axes are changed, each in a file without a name beside the output.
+pub(crate) fn with_form(arrays: PendingArrays, arguments: &Arguments) -> PendingArrays {
+    let arguments = Rc::new(arguments.clone());
     Box::new(arrays.map(move |array| {
-        let form = form.clone();
-        let open = move || form.applied((array.open)()?);
+        let arguments = Rc::clone(&arguments);
+        let open = move || arguments.form.applied((array.open)()?, arguments.temporary_file_near_output()?);
         PendingArray { open: Box::new(open), name: array.name, member: array.member }
     }))
 }

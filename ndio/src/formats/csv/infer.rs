@@ -1,6 +1,5 @@
 //! Tables with columns of different types: the types are found in a first pass, and the rows become records in a second one.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
@@ -69,11 +68,7 @@ fn cell_types(cell: &str, dialect: &CsvDialect) -> (u8, Option<TimeUnit>) {
 
 /// Parses a number as NumPy does, which makes infinity of what is too large.
 fn number(cell: &str, dialect: &CsvDialect) -> Option<f64> {
-    let text = match dialect.decimal {
-        b'.' => Cow::Borrowed(cell),
-        comma => Cow::Owned(cell.replace(char::from(comma), ".")),
-    };
-    text.parse().ok()
+    dialect.with_point(cell).parse().ok()
 }
 
 /// Returns the coarsest unit that has all of a date in ISO 8601: `2026-11-01`, `2026-11-01 12:30`, `2026-11-01T12:30:15.25`.

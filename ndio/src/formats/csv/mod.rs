@@ -5,6 +5,7 @@ mod read;
 mod table;
 mod write;
 
+use std::borrow::Cow;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -30,6 +31,16 @@ pub(crate) struct CsvDialect {
     pub(crate) has_no_formulas: bool,
     /// What precedes the fraction of a number.
     pub(crate) decimal: u8,
+}
+
+impl CsvDialect {
+    /// Returns a cell with a point before the fraction of its number.
+    fn with_point<'a>(&self, cell: &'a str) -> Cow<'a, str> {
+        match self.decimal {
+            b'.' => Cow::Borrowed(cell),
+            comma => Cow::Owned(cell.replace(char::from(comma), ".")),
+        }
+    }
 }
 
 /// Whether the name of a table says that its cells are separated by tabs.

@@ -149,13 +149,9 @@ impl TableReader {
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
         let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
-        let decimal = char::from(self.dialect.decimal);
+        let dialect = self.dialect;
         let push = |_, cell: &str, values: &mut Vec<T>| {
-            let value = match decimal {
-                '.' => parse(cell.trim())?,
-                comma => parse(&cell.trim().replace(comma, "."))?,
-            };
-            values.push(value);
+            values.push(parse(&dialect.with_point(cell.trim()))?);
             Ok(())
         };
         self.for_each_piece(push, &mut |values, columns| rows.put(values, columns))?;
@@ -356,7 +352,6 @@ fn parse_cells<'a, T>(
         match parse(count, cell, &mut parsed.values) {
             Ok(()) => count += 1,
             Err(reason) => {
-                let column = count + 1;
                 let advice = match cell.trim() {
                     _ if reason != NOT_A_NUMBER_REASON => String::new(),
                     "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
@@ -368,12 +363,12 @@ fn parse_cells<'a, T>(
                     false => advice,
                 };
                 let is_number =
-                    |cell: &str| !cell.trim().is_empty() && parse(column, cell, &mut Vec::new()).is_ok();
+                    |cell: &str| !cell.trim().is_empty() && parse(count, cell, &mut Vec::new()).is_ok();
                 let may_be_header = reason == NOT_A_NUMBER_REASON
                     && advice.is_empty()
                     && !has_numbers
                     && !cells.any(is_number);
-                let text = format!(", column {column}: '{}': {reason}{advice}", truncated_cell(cell));
+                let text = format!(", column {}: '{}': {reason}{advice}", count + 1, truncated_cell(cell));
                 return Err(LineError { line, text, may_be_header });
             }
         }
