@@ -5,6 +5,7 @@ Expressions are made by chance, of arrays of all dtypes, and evaluated by NumPy 
 
 import argparse
 import csv
+import gzip
 import json
 import pathlib
 import random
@@ -398,6 +399,44 @@ def tables(program, rng, count, folder):
             assert (found[name] == array).all() if array.dtype.kind not in "fM" else np.array_equal(found[name], array, equal_nan=True), (name, found[name], cells)
 
 
+def made(program, rng, count, folder):
+    """What `new` makes, `repair` saves, `diff --ulp` counts, and what is compressed by gzip."""
+    for _ in range(count):
+        dtype = rng.choice(["i1", "<u2", ">i4", "i8", "u8", "f2", "<f4", ">f8", "c8", "c16", "?"])
+        shape = [rng.choice([1, 3, 10]) for _ in range(rng.randint(0, 2))]
+        said = ndio(program, "new", "arange", "--shape", ",".join(map(str, shape)), "--dtype", dtype, "-o", folder / "x.npy", "--force")
+        assert said.returncode == 0, said
+        found, wanted = np.load(folder / "x.npy"), np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
+        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes() and found.shape == wanted.shape, (dtype, shape, found)
+
+        array = np.asarray(random_array(rng, [rng.randint(1, 9) for _ in range(rng.randint(1, 3))]), order=rng.choice("CF"))
+        np.save(folder / "x.npy", array)
+        whole = (folder / "x.npy").read_bytes()
+        payload = rng.randint(0, array.nbytes)
+        (folder / "cut.npy").write_bytes(whole[: len(whole) - array.nbytes + payload])
+        (folder / "cut.npy.gz").write_bytes(gzip.compress((folder / "cut.npy").read_bytes()))
+        is_fortran = b"'fortran_order': True" in whole[:200]
+        axis = array.ndim - 1 if is_fortran else 0
+        kept = payload // (array.nbytes // array.shape[axis])
+        for name in ["cut.npy", "cut.npy.gz"]:
+            said = ndio(program, "repair", folder / name, "-o", folder / "out.npy", "--force")
+            assert said.returncode == int(payload < array.nbytes), said
+            found = np.load(folder / "out.npy")
+            assert found.dtype == array.dtype and np.array_equal(found.tobytes(), array[(slice(None),) * axis + (slice(kept),)].tobytes()), (array.shape, kept)
+
+        floats = np.dtype(rng.choice(["f2", "f4", "f8"]))
+        one = np.array([rng.choice([0.0, -0.0, 6e-8, -1.0, 1.0, rng.uniform(-3, 3), rng.uniform(-6e4, 6e4)]) for _ in range(30)], floats)
+        steps = np.array([rng.choice([0, 1, 2, 5]) for _ in one])
+        other = one.copy()
+        for number in range(steps.max()):
+            other = np.where(number < steps, np.nextafter(other, np.array(np.inf, floats)), other)
+        np.save(folder / "x.npy", one)
+        np.save(folder / "y.npy", other)
+        for most in [0, 1, 2, 5]:
+            said = ndio(program, "diff", folder / "x.npy", folder / "y.npy", "--ulp", str(most), "--json")
+            assert json.loads(said.stdout).get("differing", 0) == (steps > most).sum(), (one, steps, most, said)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=pathlib.Path)
@@ -415,6 +454,7 @@ def main():
         checks(program, folder)
         forms(program, rng, asked.cases // 20, folder)
         tables(program, rng, asked.cases // 20, folder)
+        made(program, rng, asked.cases // 20, folder)
         large(program, folder)
     print("passed")
 

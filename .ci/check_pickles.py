@@ -162,11 +162,11 @@ def differences(ndio, paths):
     assert done.returncode in (0, 1, 2), (done.returncode, done.stderr[-2000:])
     listed = collections.defaultdict(list)
     for line in map(json.loads, done.stdout.splitlines()):
-        listed[line["file"]].append(line)
-    errors = {line.split(": ")[1]: line.split(": ", 2)[2] for line in done.stderr.splitlines() if line.startswith("ndio: ")}
+        listed[line.get("file") or line["error"]["file"]].append(line)
+    errors = {error["file"]: error["message"] for error in (json.loads(line)["error"] for line in done.stderr.splitlines() if line.startswith("{"))}
     for path in paths:
         lines, error, found = listed[str(path)], errors.get(str(path)), looked_up(path)
-        error = next((line["error"] for line in lines if "error" in line), error)
+        error = next((line["error"]["message"] for line in lines if "error" in line), error)
         ours = [name for line in lines for name in line.get("imports", [])]
         missing = [name for names, _, _ in found.values() for name in names if name not in ours]
         if missing:

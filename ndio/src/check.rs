@@ -15,7 +15,7 @@ use super::places::index_text;
 use super::select::Selection;
 use super::source::Source;
 
-/// Check that files have what is expected: exit code 0 if all do, 1 if not
+/// Check that files have what is expected; exit code 1 if not
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio check --dtype f8 --shape 4,6 x.npy\n  ndio check --finite --range=-50,50 x.npy a.npz:x\n  ndio check --that 'x >= 0' --monotonic x.npy"

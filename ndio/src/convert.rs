@@ -26,83 +26,94 @@ use super::output::{Output, temporary_folder_for};
 use super::remote::display_name;
 use super::select::{Arrays, Selection, file_of};
 
-/// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
+/// Convert files: format, type, order, axes, compression; save a part
+///
+/// Formats are NPY, NPZ, RA, CSV, raw bytes, stacks, safetensors and sparse matrices.
 #[derive(Args, Clone)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", format_options_help().trim_end()))]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", format_options_help().trim_end()))]
 pub(crate) struct Arguments {
     /// The order of the elements
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Output")]
     pub(super) order: Option<OrderName>,
     /// The byte order
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Output", hide_short_help = true)]
     pub(super) byte_order: Option<ByteOrderName>,
     /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read (of CSV also str, bool)
-    #[arg(long, value_name = "DTYPE")]
+    #[arg(long, value_name = "DTYPE", help_heading = "Output")]
     pub(super) dtype: Option<String>,
     /// Which casts are allowed; default: same-kind
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Output", hide_short_help = true)]
     pub(super) casting: Option<CastingName>,
     /// The version of the NPY format: 1.0, 2.0 or 3.0
-    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Output", hide_short_help = true)]
     pub(super) version: Option<Version>,
     /// Compress the members of an archive, or an RA file
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Output")]
     pub(super) compression: Option<CompressionName>,
+    /// How well: deflate from 0 to 9 (default: 6), zstd from 1 to 22 (3)
+    #[arg(long, value_name = "NUMBER", help_heading = "Output", hide_short_help = true)]
+    pub(super) level: Option<u8>,
     #[command(flatten)]
     pub(super) selection: Selection,
     /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Output", hide_short_help = true)]
     pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) form: Form,
     /// The shape of raw bytes: 100,3; one length may be -1, which is as long as the bytes are
-    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "LENGTHS",
+        allow_hyphen_values = true,
+        help_heading = "Input",
+        hide_short_help = true
+    )]
     pub(super) shape: Option<String>,
     /// Skip this many bytes of raw input
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Input", hide_short_help = true)]
     pub(super) offset: Option<u64>,
     /// Skip the first line of CSV, which has the names of the columns
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub(super) header: bool,
     /// Give each column of CSV the type that it has, and make records of the rows; names are those of the first line, if it has words only
-    #[arg(long, conflicts_with = "dtype")]
+    #[arg(long, conflicts_with = "dtype", help_heading = "Input")]
     pub(super) infer: bool,
     /// What precedes the fraction of numbers in CSV; default: a point
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter, help_heading = "Input", hide_short_help = true)]
     pub(super) decimal: Option<u8>,
     /// The delimiter of CSV: one character, or tab; default: a comma, and tab in .tsv
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter, help_heading = "Input")]
     pub(super) delimiter: Option<u8>,
     /// Precede texts in CSV that programs for spreadsheets take for formulas (`=`, `+`, `-`, `@`, tab) by an apostrophe
-    #[arg(long)]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(super) no_formulas: bool,
     /// The format of the input, regardless of its name
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Input", hide_short_help = true)]
     from: Option<Format>,
     /// The format of the output, regardless of its name
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Output")]
     to: Option<Format>,
     /// Number of indices in each file of a stack; default: as many as fit in about 128 MiB
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", help_heading = "Output", hide_short_help = true)]
     pub(super) chunk: Option<usize>,
     /// The axis along which a stack is split into files, from 0; a negative one counts from the last
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, help_heading = "Output", hide_short_help = true)]
     pub(super) axis: Option<isize>,
     /// Replace an existing file
-    #[arg(long, alias = "replace")]
+    #[arg(long, alias = "replace", help_heading = "Output")]
     force: bool,
     /// Do nothing unless the input has changed since the output was written; replaces it
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     if_newer: bool,
     /// Drop the data after the first array of an NPY or RA file
-    #[arg(long, conflicts_with = "array")]
+    #[arg(long, conflicts_with = "array", help_heading = "Input", hide_short_help = true)]
     pub(super) drop_trailing: bool,
     /// Make a sparse matrix for SciPy of a dense array or of another sparse matrix, sorted and without duplicates: in CSR by
     /// default, with more than two axes in COO
-    #[arg(long, value_enum, value_name = "LAYOUT", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_enum, value_name = "LAYOUT", num_args = 0..=1, require_equals = true, help_heading = "Output", hide_short_help = true)]
     pub(super) sparse: Option<Option<SparseLayout>>,
     /// Convert Python objects, as data
-    #[arg(long, alias = "allow-pickle")]
+    #[arg(long, alias = "allow-pickle", help_heading = "Input", hide_short_help = true)]
     pub(super) allow_objects: bool,
     /// The input file; - is standard input
     pub(super) input: PathBuf,
@@ -206,7 +217,7 @@ fn has_several_arrays(input: &Input, format: Format) -> Result<bool, Failure> {
 
 /// The content takes precedence over extensions such as .csv: an array in a file with another extension is still an array.
 fn format_of(input: &Input) -> Format {
-    let by_name = || Format::of_extension(Path::new(input.name()));
+    let by_name = || Format::of_input(input.name());
     input.detected_format().or_else(by_name).unwrap_or_else(|| input.format())
 }
 

@@ -15,7 +15,7 @@ use super::failure::{Failure, escape_for_terminal};
 use super::select::Selection;
 use super::terminal::EscapingWriter;
 
-/// Count distinct values: each value, how often it occurs, and its share; the most frequent first
+/// Count distinct values; the most frequent first
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio count x.npy\n  ndio count x.npy --top 3 --json\n  ndio count a.npz:x"

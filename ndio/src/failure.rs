@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use ndarray_io::blocks::Block;
+use ndarray_io::error::ErrorKind;
+use serde_json::{Map, Value, json};
 
 use super::terminal::StdoutError;
 
@@ -15,9 +17,13 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The flags of the verb that runs, which remedies may name.
 static VERB_FLAGS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Sets the flags of the verb that runs.
-pub(crate) fn set_verb_flags(flags: Vec<String>) {
+/// Whether errors are printed as JSON.
+static IS_JSON: OnceLock<bool> = OnceLock::new();
+
+/// Sets the flags of the verb that runs, and whether it prints JSON.
+pub(crate) fn set_verb_flags(flags: Vec<String>, is_json: bool) {
     VERB_FLAGS.get_or_init(|| flags);
+    IS_JSON.get_or_init(|| is_json);
 }
 
 /// Returns a name as messages have it.
@@ -30,6 +36,58 @@ fn display_name(path: &Path) -> String {
 struct LocatedMessage {
     text: String,
     is_read_failure: bool,
+    place: Map<String, Value>,
+}
+
+impl LocatedMessage {
+    /// Replaces the text of an error. What is known of its place is kept.
+    fn replacing(failure: &Failure, text: String) -> Self {
+        Self { text, is_read_failure: is_read_failure(failure), place: place_of(failure) }
+    }
+
+    /// Names the file, unless a name is known.
+    fn in_file(mut self, name: &Path) -> Failure {
+        self.place.entry("file").or_insert_with(|| name.to_string_lossy().into());
+        self.into()
+    }
+}
+
+/// Returns what kind of error it is, and its file, member and index, as far as they are known.
+fn place_of(failure: &Failure) -> Map<String, Value> {
+    if let Some(known) = failure.downcast_ref::<LocatedMessage>() {
+        return known.place.clone();
+    }
+    let mut place = Map::new();
+    let Some(error) = failure.downcast_ref::<ndarray_io::Error>() else {
+        let kind = if failure.is::<io::Error>() { "io" } else { "other" };
+        place.insert("kind".into(), kind.into());
+        return place;
+    };
+    place.insert("kind".into(), kind_name(error.kind()).into());
+    place.extend(error.path().map(|path| ("file".into(), path.to_string_lossy().into())));
+    place.extend(error.member().map(|name| ("member".into(), name.into())));
+    place.extend(error.index().map(|index| ("index".into(), index.into())));
+    place
+}
+
+/// Returns the name of a kind in lower case, with hyphens between its words.
+fn kind_name(kind: ErrorKind) -> String {
+    let (mut name, mut is_after_small) = (String::new(), false);
+    for char in format!("{kind:?}").chars() {
+        if char.is_uppercase() && is_after_small {
+            name.push('-');
+        }
+        is_after_small = char.is_lowercase();
+        name.extend(char.to_lowercase());
+    }
+    name
+}
+
+/// Returns an error for programs.
+pub(crate) fn failure_json(failure: &Failure) -> Value {
+    let mut facts = place_of(failure);
+    facts.insert("message".into(), one_line_message(failure).into());
+    facts.into()
 }
 
 impl fmt::Display for LocatedMessage {
@@ -46,25 +104,22 @@ pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
         return failure; // the fault of no file
     }
     let (text, name) = (one_line_message(&failure), display_name(path));
-    let is_read_failure = is_read_failure(&failure);
     let has_name =
         text.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(": ") || rest.starts_with('/'));
     let text = if has_name { text } else { format!("{name}: {text}") };
-    LocatedMessage { text, is_read_failure }.into()
+    LocatedMessage::replacing(&failure, text).in_file(path)
 }
 
 /// Adds what to do to an error.
 pub(crate) fn with_advice(failure: Failure, advice: &str) -> Failure {
-    let is_read_failure = is_read_failure(&failure);
-    LocatedMessage { text: format!("{}; {advice}", one_line_message(&failure)), is_read_failure }.into()
+    LocatedMessage::replacing(&failure, format!("{}; {advice}", one_line_message(&failure))).into()
 }
 
 /// Adds the name of a file and that of a part of it to an error.
 pub(crate) fn at_part(path: &Path, part: &str, failure: Failure) -> Failure {
-    let is_read_failure = is_read_failure(&failure);
     let (text, name) = (one_line_message(&failure), display_name(path));
     let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
-    LocatedMessage { text: format!("{name}: {part}: {text}"), is_read_failure }.into()
+    LocatedMessage::replacing(&failure, format!("{name}: {part}: {text}")).in_file(path)
 }
 
 /// Whether an error says that a file could not be read or is not an array file, rather than what is wrong with it.
@@ -82,6 +137,12 @@ pub(crate) fn is_read_failure(failure: &Failure) -> bool {
         || failure.is::<io::Error>()
 }
 
+/// Whether an error says that what was read is damaged.
+pub(crate) fn is_damage(failure: &Failure) -> bool {
+    let kinds = [ErrorKind::Malformed, ErrorKind::Truncated, ErrorKind::BadMagic];
+    place_of(failure).get("kind").is_some_and(|kind| kinds.iter().any(|one| *kind == kind_name(*one)))
+}
+
 /// Whether an error is of writing to standard output, and says so.
 pub(crate) fn is_stdout_error(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_of_stdout = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StdoutError>());
@@ -92,7 +153,11 @@ pub(crate) fn is_stdout_error(failure: &(dyn std::error::Error + 'static)) -> bo
 
 /// Prints a remark on standard error.
 pub(crate) fn report(failure: &Failure) {
-    let _ = writeln!(io::stderr(), "ndio: {}", one_line_message(failure)); // nothing can be done if stderr fails
+    let line = match IS_JSON.get() {
+        Some(true) => json!({"error": failure_json(failure)}).to_string(),
+        _ => format!("ndio: {}", one_line_message(failure)),
+    };
+    let _ = writeln!(io::stderr(), "{line}"); // nothing can be done if stderr fails
 }
 
 /// Adds the place of a block to an error of the library.

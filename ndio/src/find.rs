@@ -18,7 +18,9 @@ use super::select::Selection;
 use super::source::Source;
 use super::terminal::EscapingWriter;
 
-/// Say where a condition holds: the indices, how many there are, and the smallest box that has them all
+/// Say where a condition holds, and how often
+///
+/// The indices, how many there are, and the smallest box that has them all.
 #[derive(Args)]
 #[command(
     after_help = "The condition is one of ndio calc: x is the array, and fields of records have their names. 'isnan' is isnan(x), '> 3' is x > 3;\nmin and max find the first such element.\n\nExamples:\n  ndio find x.npy isnan\n  ndio find x.npy '> 3'\n  ndio find x.npy max\n  ndio find x.npy 'abs(x - mean(x)) > 3 * std(x)' --limit 5"

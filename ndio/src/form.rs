@@ -19,13 +19,13 @@ use super::source::Source;
 #[derive(Args, Clone, Default)]
 pub(crate) struct Form {
     /// Permute the axes: 1,0,2; or reverse them: T
-    #[arg(long, value_name = "AXES", allow_hyphen_values = true, value_parser = parse_axes)]
+    #[arg(long, value_name = "AXES", allow_hyphen_values = true, value_parser = parse_axes, help_heading = "Output")]
     transpose: Option<Axes>,
     /// Remove axes of length 1
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     squeeze: bool,
     /// Change the shape, in C order: 10,-1; one length may be -1
-    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true, help_heading = "Output")]
     reshape: Option<String>,
 }
 

@@ -13,7 +13,14 @@ use super::failure::Failure;
 pub(crate) struct GrowthOptions {
     /// Write at most this many times what was read, decompressed, and 1 MiB: for tables whose cells have very different lengths,
     /// and many small parts
-    #[arg(long, global = true, value_name = "TIMES", default_value_t = 64)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        help_heading = "Output",
+        value_name = "TIMES",
+        default_value_t = 64
+    )]
     max_growth: u64,
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use flate2::read::MultiGzDecoder;
 use ndarray_io::bytes::{Folder, LocalFile, LocalFolder, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::{NpyFile, NpyReader, NpzFile, ReadOptions};
@@ -37,8 +38,34 @@ enum InputContent {
 
 impl Input {
     /// Opens a file, a folder, an object, or standard input (`-`). What comes through a pipe is copied to a file without a name, so that
-    /// every verb accepts it.
+    /// every verb accepts it; and what is compressed by gzip is decompressed there.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        Self::open_packed(path)?.gunzipped()
+    }
+
+    /// Returns what is in a file that is compressed by gzip; any other input as it is.
+    fn gunzipped(self) -> Result<Self, Failure> {
+        // As for pickles in `scan`: a small file does not fill a disk.
+        const MAX_BYTES: u64 = 1 << 30;
+        const MAX_TIMES: u64 = 64;
+        if !self.first_bytes().starts_with(&[0x1F, 0x8B]) {
+            return Ok(self);
+        }
+        let max_bytes = MAX_BYTES.max(self.size()?.saturating_mul(MAX_TIMES));
+        let mut file = temporary_file()?;
+        let packed = SequentialReader::new(self.bytes()?);
+        let bytes = MultiGzDecoder::new(io::BufReader::with_capacity(1 << 20, packed));
+        let count = io::copy(&mut bytes.take(max_bytes + 1), &mut file);
+        match count.map_err(|error| self.at(format!("damaged gzip data: {error}")))? {
+            count if count > max_bytes => {
+                Err(self.at(format!("more than {max_bytes} bytes; decompress it first, with gunzip")))
+            }
+            _ => Self::of_file(file, &self.name),
+        }
+    }
+
+    /// Opens an input as `open` does, but does not decompress it.
+    pub(crate) fn open_packed(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Self::from_pipe(path, &mut Self::stdin()?);
         }
@@ -132,7 +159,7 @@ impl Input {
     ///
     /// If the first bytes are truncated or unknown, the extension decides, so that the reader of that format can report the error.
     pub(crate) fn format(&self) -> Format {
-        let by_name = || Format::of_extension(&self.name).filter(|format| format.has_header());
+        let by_name = || Format::of_input(&self.name).filter(|format| format.has_header());
         self.detected_format().or_else(by_name).unwrap_or(Format::Npy)
     }
 
@@ -284,7 +311,7 @@ fn has_stack_info(path: &Path) -> bool {
 
 /// Whether a file in a folder is an array file by its name.
 pub(crate) fn has_array_extension(path: &Path) -> bool {
-    Format::of_extension(path).is_some_and(Format::has_header)
+    Format::of_input(path).is_some_and(Format::has_header)
 }
 
 /// Calls `take` with each of the paths, and in place of a folder with those files in it that `is_wanted`, in order. A folder with the `info` of a stack

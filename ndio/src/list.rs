@@ -19,7 +19,9 @@ use super::input::{Input, for_each_file};
 use super::other_formats::{is_safetensors, open_safetensors};
 use super::remote::is_url;
 
-/// List files: dtype, shape and size of each, and what differs from the others; the arrays of archives; the objects of a store
+/// List files: dtype, shape and size of each, and which differ from the others
+///
+/// Of an archive, its arrays; of a store (s3://bucket), its objects.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  ndio ls .\n  ndio ls x.npy a.npz --sort size\n  ndio ls a.npz")]
 pub(crate) struct Arguments {
@@ -173,7 +175,7 @@ fn look_at(path: &Path, shows_members: bool) -> Kind {
         is_truncated: false,
         members: Vec::new(),
     };
-    let described = Input::open(path).and_then(|input| describe(&input, entry, shows_members));
+    let described = Input::open_packed(path).and_then(|input| describe(&input, entry, shows_members));
     described.unwrap_or_else(|failure| Kind::Failed(at(path, failure)))
 }
 
@@ -263,7 +265,7 @@ fn dtype_text(dtype: &DType) -> String {
     }
 }
 
-fn plural(count: usize, what: &str) -> String {
+pub(crate) fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

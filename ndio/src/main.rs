@@ -24,6 +24,7 @@ mod input;
 mod join;
 mod list;
 mod manual;
+mod new;
 mod other_formats;
 mod output;
 mod pack;
@@ -35,6 +36,7 @@ mod query;
 mod reading;
 mod refs;
 mod remote;
+mod repair;
 mod rows;
 mod scan;
 mod select;
@@ -44,6 +46,7 @@ mod split;
 mod stats;
 mod summary;
 mod terminal;
+mod textconv;
 mod unpack;
 mod verify;
 
@@ -54,13 +57,20 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
+
 use failure::{Failure, is_broken_pipe, report};
 use terminal::{EscapingWriter, JsonWriter, PipeCloseTolerantWriter, StdoutWriter};
 
 /// The exit codes follow the convention of `diff`.
-const AFTER_HELP: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
-A part is written with the file: ck.npz:layer2.weight[17, 190:210], points.npy:pos.x, 'x.npy[5]'. A file without a verb
-is info, several files and folders are ls.
+const AFTER_HELP: &str =
+    "A file may be - (standard input), a pipe, a .gz, or a URL (s3://, gs://, az://, https://), with its
+part: ck.npz:layer2.weight[17, 190:210], points.npy:pos.x, 'x.npy[5]'. Without a verb, one file is
+info, several are ls. ndio VERB -h has examples, ndio --help exit codes and options for rare files.";
+
+const AFTER_LONG_HELP: &str = "A file may be - for standard input, a pipe, a .gz, or a URL: s3://, gs://, az://, https://. ndio help VERB has
+examples. A part is written with the file: ck.npz:layer2.weight[17, 190:210], points.npy:pos.x, 'x.npy[5]'. A file
+without a verb is info, several files and folders are ls.
 
 The password of encrypted members, for every command that reads archives:
   --password-file FILE       from the first line of a file
@@ -69,13 +79,13 @@ The password of encrypted members, for every command that reads archives:
 
 Exit codes:
   0  success; the files are equal, valid, complete
-  1  diff: the files differ; verify: a file is damaged; check: one is not as expected; scan: not plain data;
-     info, ls: a file is truncated
-  2  an error: a file could not be read or written";
+  1  diff: they differ; verify, unpack, repair: a file is damaged; check: one is not as expected;
+     scan: not plain data; info, ls: a file is truncated
+  2  an error: a file could not be read or written. With --json, it is {\"error\": {\"kind\", \"message\", \"file\", ...}}";
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
-#[command(name = "ndio", version, after_help = AFTER_HELP)]
+#[command(name = "ndio", version, after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 struct Program {
     #[command(subcommand)]
     verb: Verb,
@@ -101,6 +111,7 @@ enum Verb {
     Pack(pack::Pack),
     #[command(aliases = ["extract", "unzip"])]
     Unpack(unpack::Unpack),
+    Repair(repair::Arguments),
     Refs(refs::Refs),
     #[command(aliases = ["compare", "cmp"])]
     Diff(diff::Arguments),
@@ -114,6 +125,8 @@ enum Verb {
     Verify(verify::Arguments),
     Scan(scan::Arguments),
     Query(query::Arguments),
+    New(new::Arguments),
+    Textconv(textconv::Arguments),
     // The exact form is for test oracles, so it is not listed in the help.
     #[cfg(feature = "oracle")]
     #[command(hide = true)]
@@ -142,10 +155,11 @@ impl Verb {
             Self::Unpack(arguments) => {
                 unpack::unpack(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
             }
+            Self::Repair(arguments) => repair::run(arguments, out),
+            Self::New(arguments) => new::run(arguments, out),
+            Self::Textconv(arguments) => textconv::run(arguments, out),
             Self::Refs(arguments) => refs::refs(arguments, out),
-            Self::Diff(arguments) => {
-                diff::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
-            }
+            Self::Diff(arguments) => diff::run(arguments, &mut PipeCloseTolerantWriter::new(out)),
             Self::Plot(arguments) => plot::run(arguments, out),
             Self::Calc(arguments) => calc::run(arguments, out),
             Self::Stats(arguments) => stats::run(arguments, out),
@@ -172,7 +186,7 @@ fn main() -> ExitCode {
         .try_get_matches_from(with_verb(std::env::args_os()))
         .unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    failure::set_verb_flags(accepted_flags(&matches));
+    failure::set_verb_flags(accepted_flags(&matches), has_json(&matches));
     let mut out = io::BufWriter::new(StdoutWriter(io::stdout().lock()));
     let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -220,6 +234,13 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
     };
     let lines: Vec<&str> = text.lines().filter(|line| !is_poor(line)).collect();
     let mut text = lines.join("\n");
+    if std::env::args().any(|argument| argument == "--json") {
+        let first: Vec<&str> =
+            lines.iter().map(|line| line.trim()).take_while(|line| !line.is_empty()).collect();
+        let message = first.join(" ").replacen("error: ", "", 1);
+        let _ = writeln!(io::stderr(), "{}", json!({"error": {"kind": "usage", "message": message}}));
+        std::process::exit(error.exit_code());
+    }
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) if error.kind() == ErrorKind::UnknownArgument => argument,
         _ => "",
@@ -278,6 +299,12 @@ fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// Whether the verb prints JSON.
+fn has_json(matches: &ArgMatches) -> bool {
+    let verb = matches.subcommand().map(|(_, verb)| verb);
+    verb.is_some_and(|verb| matches!(verb.try_get_one("json"), Ok(Some(true))))
 }
 
 /// Returns the long flags of the verb that was given.

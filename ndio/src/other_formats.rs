@@ -92,7 +92,7 @@ pub(crate) fn convert_or_return_output(
     if arguments.compression.is_some() && !is_archive {
         return Err("--compression is for archives and RA files".into());
     }
-    let archive = WriteOptions::new().compression(compression_of(arguments.compression)?);
+    let archive = WriteOptions::new().compression(compression_of(arguments.compression, arguments.level)?);
     let options = crate::reading::options();
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };

@@ -23,7 +23,7 @@ use super::unpack::member_path;
 /// Create an NPZ archive from NPY files, or change members of one
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ndio pack all.npz x.npy other=y.npy --deflate\n  ndio pack --update all.npz x.npy --remove other"
+    after_help = "Examples:\n  ndio pack all.npz x.npy other=y.npy --deflate\n  ndio pack --update all.npz x.npy --remove other --rename x=y"
 )]
 pub(crate) struct Pack {
     /// Deflate the members
@@ -32,6 +32,9 @@ pub(crate) struct Pack {
     /// Compress the members; without this, --update compresses what it writes as the first member is
     #[arg(long, value_enum)]
     compression: Option<CompressionName>,
+    /// How well: deflate from 0 to 9 (default: 6), zstd from 1 to 22 (3)
+    #[arg(long, value_name = "NUMBER")]
+    level: Option<u8>,
     /// Replace an existing file: all of its members
     #[arg(long, conflicts_with = "update")]
     force: bool,
@@ -45,14 +48,24 @@ pub(crate) struct Pack {
     /// Remove a member by its number, counted from 0 in the archive as it is: one of several of a name
     #[arg(long, value_name = "N", requires = "update")]
     remove_index: Vec<usize>,
+    /// Rename a member, with --update
+    #[arg(long, value_name = "OLD=NEW", requires = "update", value_parser = parse_renaming)]
+    rename: Vec<(String, String)>,
     /// Accept any name for the archive
     #[arg(long)]
     any_name: bool,
     /// The archive, named .npz; - is standard output
     archive: PathBuf,
     /// The files; NAME=FILE sets the member's name, and standard input (-) requires it
-    #[arg(required_unless_present_any = ["remove", "remove_index"])]
+    #[arg(required_unless_present_any = ["remove", "remove_index", "rename"])]
     files: Vec<OsString>,
+}
+
+fn parse_renaming(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() && !new.is_empty() => Ok((old.to_owned(), new.to_owned())),
+        _ => Err("expected OLD=NEW".into()),
+    }
 }
 
 /// A member to be written: the bytes of an NPY file up to the end of its array.
@@ -68,7 +81,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.update {
         return update(arguments, compression);
     }
-    let options = WriteOptions::new().compression(compression_of(compression)?);
+    let options = WriteOptions::new().compression(compression_of(compression, arguments.level)?);
     let mut output = Output::new(&arguments.archive, arguments.force)?;
     let members = members_of(&arguments.files, |path| output.open_input(path))?;
     let mut progress = Progress::new();
@@ -113,7 +126,23 @@ fn members_of(
     Ok(members)
 }
 
-/// Adds, replaces and removes members of an existing archive. Names mean what they mean to readers.
+/// Returns the old name, the new one and the bytes of each member that gets another name. An array stays one: its name ends in `.npy`.
+fn renamed_contents(arguments: &Pack) -> Result<Vec<(String, String, Vec<u8>)>, Failure> {
+    if arguments.rename.is_empty() {
+        return Ok(Vec::new());
+    }
+    let archive = Input::open(&arguments.archive)?.npz(&crate::reading::options())?;
+    let content = |(old, new): &(String, String)| {
+        let index = archive.index_of(old.as_str())?;
+        let is_array = archive.members()[index].file_name().ends_with(".npy");
+        let ending = if is_array && !new.ends_with(".npy") { ".npy" } else { "" };
+        member_path(new)?;
+        Ok((old.clone(), format!("{new}{ending}"), archive.read_raw(index)?))
+    };
+    arguments.rename.iter().map(content).collect()
+}
+
+/// Adds, replaces, renames and removes members of an existing archive. Names mean what they mean to readers.
 fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, Failure> {
     let path = &arguments.archive;
     if path == Path::new("-") || remote::is_url(path) {
@@ -128,11 +157,12 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
         }
         contents.push((name, bytes));
     }
+    let renamed = renamed_contents(arguments)?;
     let mut update = NpzUpdate::open(path)?;
-    if !contents.is_empty() && update.members().iter().any(NpzMember::is_encrypted) {
+    if !(contents.is_empty() && renamed.is_empty()) && update.members().iter().any(NpzMember::is_encrypted) {
         return Err(at(path, "it has encrypted members, and new ones would not be encrypted".into()));
     }
-    let options = options_like(compression, update.members().first())?;
+    let options = options_like(compression, arguments.level, update.members().first())?;
     update = update.with_options(&options);
     for index in &arguments.remove_index {
         update.remove(*index)?;
@@ -144,6 +174,9 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
             }
             _ => error.into(),
         })?;
+    }
+    for (old, name, bytes) in &renamed {
+        update.remove(old.as_str())?.add_raw(name.as_str(), bytes)?;
     }
     for (name, bytes) in &contents {
         match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {

@@ -14,10 +14,10 @@ use super::{growth, password};
 #[derive(Args, Clone, Copy)]
 pub(crate) struct RaReadOptions {
     /// Ignore unknown flags of RA files, and read data that is marked as compressed but is not
-    #[arg(long, global = true, help_heading = "RA files")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "RA files")]
     ignore_ra_flags: bool,
     /// Read composites of one byte as bools: ra.py writes bools in this way
-    #[arg(long, global = true, help_heading = "RA files")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "RA files")]
     ra_bools: bool,
 }
 
@@ -26,10 +26,10 @@ pub(crate) struct RaReadOptions {
 pub(crate) struct NumberOptions {
     /// The format of long doubles (f16), which files do not say, to show, convert and compare them as numbers:
     /// that of x86, of PowerPC (double-double), or of most other machines
-    #[arg(long, global = true, value_name = "FORMAT")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FORMAT", help_heading = "Input")]
     long_double: Option<LongDoubleName>,
     /// Read raw bytes (V1, V2) as numbers of the package ml_dtypes, such as bfloat16, float8_e4m3fn or int4
-    #[arg(long, global = true, value_name = "TYPE", value_parser = parse_narrow_type)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Input", value_name = "TYPE", value_parser = parse_narrow_type)]
     r#as: Option<Narrow>,
 }
 

@@ -14,7 +14,7 @@ use super::output::{Content, Output, is_same_file, refuse_in_stack};
 use super::remote;
 use super::select::Selection;
 
-/// Create kerchunk references, for reading files in place with zarr-python, xarray and Dask
+/// Create references with which zarr-python, xarray and Dask read files in place
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio refs x.npy --chunk 2 -o refs.json\n  ndio refs x.npy --prefix s3://bucket/ -o remote.json\n  ndio refs x.npy x.npy --concat 0 --name both -o both.json\n\nIn Python:\n  xarray.open_dataset('reference://', engine='zarr', consolidated=False,\n                      backend_kwargs={'storage_options': {'fo': 'refs.json'}})"
@@ -96,7 +96,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                 Err(_) => {
                     let selection = Selection { member: arguments.member.clone(), ..Selection::default() };
                     let first = selection.open_one(
-                        &Input::open(&arguments.files[0])?,
+                        &Input::open_packed(&arguments.files[0])?,
                         &crate::reading::options(),
                         false,
                     )?;
@@ -110,11 +110,11 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
             for (path, location) in arguments.files_with_locations()? {
                 if remote::is_url(&path) {
                     // Its name without a query, which may be a signature.
-                    let object = Input::open(&path)?;
+                    let object = Input::open_packed(&path)?;
                     let location = object.name().to_string_lossy().into_owned();
                     references.add_source(object.bytes()?, &options.clone().location(location))?;
                 } else {
-                    let input = Input::open(&path)?;
+                    let input = Input::open_packed(&path)?;
                     if input.format() == Format::Npy
                         && let Err(error) = input.array(&crate::reading::options())?.check_end()
                     {

@@ -13,11 +13,13 @@ use ndarray_io::scan::{Scan, ScannedPickle, scan};
 use ndarray_io_formats::scan::KnownFormats;
 use serde_json::json;
 
-use super::failure::{Failure, at, escape_for_terminal, one_line_message, report};
+use super::failure::{Failure, at, escape_for_terminal, failure_json, report};
 use super::formats::Format;
 use super::input::{Input, for_each_file, has_array_extension};
 
-/// List what Python would import and call to load objects: in NPY, NPZ, pickles, joblib's and PyTorch's files
+/// List what Python would import and call to load objects
+///
+/// Of NPY files, archives, pickles, and files of joblib and PyTorch.
 #[derive(Args)]
 #[command(
     after_help = "Nothing in the files is imported or called. Exit code 1 means that there are other names than those of plain data; exit code 2
@@ -51,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         |path| {
             let is_named = path.as_ref().is_ok_and(|path| arguments.files.iter().any(|named| named == path));
             let scanned = path.and_then(|path| {
-                let input = Input::open(path)?;
+                let input = Input::open_packed(path)?;
                 let scanned = scan_input(&input)?;
                 Ok((input.name().to_owned(), scanned))
             });
@@ -105,7 +107,7 @@ fn scan_stack(input: &Input) -> Result<Scan, Failure> {
     let mut all = Scan::default();
     for path in paths.iter().filter(|path| path.is_file()) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let scanned = scan_bytes(Input::open(path)?.bytes()?).map_err(|failure| at(path, failure))?;
+        let scanned = scan_bytes(Input::open_packed(path)?.bytes()?).map_err(|failure| at(path, failure))?;
         if !scanned.is_other_kind {
             all.append(&name, scanned);
         }
@@ -125,9 +127,10 @@ fn print_scan(arguments: &Arguments, path: &Path, scanned: Scan, out: &mut dyn W
         code = 2;
         let failure = at(path, unseen.reason.into());
         if arguments.json {
-            let error = one_line_message(&failure);
-            let line =
-                json!({"file": name, "member": unseen.member, "offset": unseen.offset, "error": error});
+            let mut error = failure_json(&failure);
+            error["member"] = unseen.member.into();
+            error["offset"] = unseen.offset.into();
+            let line = json!({"error": error});
             writeln!(out, "{line}")?;
             continue;
         }

@@ -5,6 +5,7 @@ mod operand;
 mod part;
 
 use clap::Args;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::file::parse_slice;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 
@@ -21,19 +22,19 @@ pub(crate) use part::{HeadedBytes, with_header};
 #[derive(Args, Clone, Default)]
 pub(crate) struct Selection {
     /// The array of an archive
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["index", "array"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["index", "array"], help_heading = "Part")]
     pub(crate) member: Option<String>,
     /// The array of an archive by its number, counted from 0: for names that occur twice
-    #[arg(long, value_name = "NUMBER", conflicts_with = "array", allow_hyphen_values = true, value_parser = parse_index)]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "array", allow_hyphen_values = true, value_parser = parse_index, hide_short_help = true, help_heading = "Part")]
     pub(crate) index: Option<usize>,
     /// The array of an NPY file with several concatenated ones, counted from 0
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = parse_index)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = parse_index, hide_short_help = true, help_heading = "Part")]
     pub(crate) array: Option<usize>,
     /// A field of records: x, or pos.x for a field within a field
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Part")]
     pub(crate) field: Option<String>,
     /// A part, as NumPy writes it: '0:10, ..., ::2'
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true, help_heading = "Part")]
     pub(crate) slice: Option<String>,
 }
 
@@ -123,10 +124,11 @@ impl Selection {
         match (&self.member, self.index, archive.len()) {
             (_, Some(index), len) if index < len => Ok(index),
             (_, Some(index), len) => Err(no_member_failure(input, index, len)),
-            (Some(name), ..) => archive.index_of(name).map_err(|error| {
-                let is_double = error.kind() == ndarray_io::error::ErrorKind::AmbiguousName;
-                let advice = if is_double { "; --index selects one, counted from 0" } else { "" };
-                input.at(format!("{error}{advice}"))
+            (Some(name), ..) => archive.index_of(name).map_err(|error| match error.kind() {
+                ErrorKind::AmbiguousName => {
+                    input.at(with_advice(error.into(), "--index selects one, counted from 0"))
+                }
+                _ => input.at(error),
             }),
             (None, None, 1) => Ok(0),
             (None, None, 0) => Err(input.at("the archive has no members")),

@@ -18,7 +18,7 @@ use super::source::Source;
 use super::summary::Summary;
 use super::terminal::EscapingWriter;
 
-/// Statistics: minimum, percentiles, maximum, mean, and counts of NaN, of arrays, their columns, or along an axis
+/// Print statistics of arrays, of their columns, or along an axis
 #[derive(Args)]
 #[command(
     after_help = "As numpy.nanmean, nanstd and nanpercentile (linear); infinite numbers are counted, and not part of the others but of percentiles.\n\nExamples:\n  ndio stats x.npy\n  ndio stats x.npy --by-column -p 5,50,95\n  ndio stats a.npz:x x.npy --json"

@@ -9,7 +9,7 @@ use clap::Args;
 use ndarray_io::NpzFile;
 use ndarray_io::npz::NpzMember;
 
-use super::failure::{Failure, at, escape_for_terminal, report};
+use super::failure::{Failure, at, escape_for_terminal, is_damage, report};
 use super::input::Input;
 use super::output::{Content, Output, already_exists_failure, folder_of, is_regular, is_same_file};
 use super::progress::Progress;
@@ -41,7 +41,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         return Err(format!("{}: members are written to a folder", name.display()).into());
     }
     let input = Input::open(&arguments.archive)?;
-    let (archive, is_damaged) = open(&input)?;
+    let (archive, is_damaged) = open_or_salvage(&input)?;
     let members = archive.members();
     for wanted in &arguments.members {
         if !members.iter().any(|member| is_named(member, wanted)) {
@@ -69,7 +69,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     let mut progress = Progress::new();
     let make_folder = |path: &Path| fs::create_dir_all(path).map_err(|error| at(path, error.into()));
     // Where the last member ends that has been written: what is found within it is an archive in an archive.
-    let mut written_end = 0;
+    let (mut written_end, mut has_damaged_members) = (0, false);
     for Work { index, member, path, is_folder, is_existing } in work {
         if is_damaged && member.range().start < written_end {
             continue;
@@ -89,8 +89,10 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             },
         );
         match copied {
-            Err(failure) if is_damaged => {
-                report(&failure);
+            // The others may be whole.
+            Err(failure) if is_damaged || is_damage(&failure) => {
+                report(&input.at(failure));
+                has_damaged_members = true;
                 continue;
             }
             copied => copied?,
@@ -99,12 +101,12 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         progress.add(member.size(), all);
         writeln!(out, "{}", escape_for_terminal(&path.to_string_lossy()))?;
     }
-    Ok(u8::from(is_damaged))
+    Ok(u8::from(is_damaged || has_damaged_members))
 }
 
 /// Opens an archive. Of a damaged one, what is sound can be taken: each member has a header and a checksum of its own. Returns whether it
 /// is damaged.
-fn open(input: &Input) -> Result<(NpzFile, bool), Failure> {
+pub(crate) fn open_or_salvage(input: &Input) -> Result<(NpzFile, bool), Failure> {
     let options = crate::reading::options();
     let failure = match input.npz(&options) {
         Ok(archive) => return Ok((archive, false)),

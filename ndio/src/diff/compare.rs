@@ -13,7 +13,7 @@ use ndarray_io_compute::index_in;
 use super::Arguments;
 use super::long_doubles::{Difference, ExactElements};
 use crate::failure::{Failure, at};
-use crate::places::{Places, index_text};
+use crate::places::Places;
 use crate::source::Source;
 
 /// The differences between two arrays.
@@ -26,9 +26,11 @@ pub(super) struct Differences {
     pub(super) fields: Vec<(String, usize)>,
     /// How many numbers are NaN in one array only.
     pub(super) lone_nan_count: u64,
+    /// How many numbers differ in sign alone.
+    pub(super) sign_count: u64,
     /// The largest differences, and their indices.
-    pub(super) absolute: Option<(f64, String)>,
-    pub(super) relative: Option<(f64, String)>,
+    pub(super) absolute: Option<(f64, Vec<usize>)>,
+    pub(super) relative: Option<(f64, Vec<usize>)>,
 }
 
 fn is_readable_number(dtype: &DType) -> bool {
@@ -197,11 +199,18 @@ impl BlockComparison<'_> {
                 }
                 return Ok(());
             }
+            let sizes = [one, two].map(|array| {
+                let scalar = array.dtype().as_scalar().filter(|scalar| scalar.kind() == Kind::Float);
+                scalar.map_or(0, ndarray_io::dtype::Scalar::size)
+            });
+            let size = sizes[0].min(sizes[1]);
             let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                 let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                let is_equal = is_equal || floats_between(*a, *b, size) <= self.arguments.ulp;
                 self.differences.lone_nan_count += u64::from(a.is_nan() != b.is_nan());
+                self.differences.sign_count += u64::from(!is_equal && *a == -b);
                 self.note_numbers((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
@@ -274,17 +283,39 @@ impl BlockComparison<'_> {
             return;
         }
         let element = self.note_item(number, false);
-        let index_text = || index_text(&index_in(self.ranges, element));
-        let larger =
-            |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
+        let index = || index_in(self.ranges, element);
+        let larger = |largest: &Option<(f64, Vec<usize>)>, new: f64| {
+            largest.as_ref().is_none_or(|(old, _)| new > *old)
+        };
         let absolute = ldexp(distance, scale);
         if absolute.is_finite() && larger(&self.differences.absolute, absolute) {
-            self.differences.absolute = Some((absolute, index_text()));
+            self.differences.absolute = Some((absolute, index()));
         }
         let part = distance / size;
         if part.is_finite() && larger(&self.differences.relative, part) {
-            self.differences.relative = Some((part, index_text()));
+            self.differences.relative = Some((part, index()));
         }
+    }
+}
+
+/// Returns how many steps from one float to the next lead from one number to another, in the floats of this size.
+fn floats_between(a: f64, b: f64, size: usize) -> u64 {
+    // The bits of floats of one sign are in the order of the floats.
+    let position = |number: f64| -> i64 {
+        let bits = number.abs().to_bits() as i64;
+        let bits = match size {
+            2 => {
+                let exponent = ((bits >> 52) - 1023).max(-14) as i32;
+                (i64::from(exponent + 14) << 10) + (number.abs() * 2f64.powi(10 - exponent)) as i64
+            }
+            4 => i64::from((number.abs() as f32).to_bits()),
+            _ => bits,
+        };
+        if number.is_sign_negative() { -bits } else { bits }
+    };
+    match matches!(size, 2 | 4 | 8) && a.is_finite() && b.is_finite() {
+        true => position(a).abs_diff(position(b)),
+        false => u64::MAX,
     }
 }
 

@@ -3,21 +3,24 @@
 mod compare;
 mod long_doubles;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::header::Order;
 use ndarray_io::{DType, NpzFile, ReadOptions};
+use serde_json::{Map, Value, json};
 
-use super::failure::{Failure, escape_for_terminal, in_block};
+use super::failure::{Failure, in_block, is_broken_pipe, report};
 use super::formats::Format;
-use super::input::{Input, temporary_file};
+use super::input::{Input, for_each_file, has_array_extension, is_stack, temporary_file};
 use super::places::{Places, index_text};
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
+use super::terminal::EscapingWriter;
 use compare::{BlockPair, Differences, are_comparable, compare, unequal_blocks_and_byte_len};
 
 /// Parses a tolerance.
@@ -28,7 +31,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
+/// Compare two files or folders; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz"
@@ -43,6 +46,12 @@ pub(crate) struct Arguments {
     /// How many places are listed
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
     limit: usize,
+    /// How many floats between two are a tolerance, too: units in the last place of the narrower type
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    ulp: u64,
+    /// Print JSON, one line for each pair of arrays
+    #[arg(long)]
+    json: bool,
     /// Treat NaN as unequal to NaN
     #[arg(long)]
     strict_nan: bool,
@@ -54,28 +63,129 @@ pub(crate) struct Arguments {
     allow_objects: bool,
     #[command(flatten)]
     selection: Selection,
-    /// The first file
+    /// The first file, or a folder, whose array files are compared with those of the same names in the other
     a: PathBuf,
-    /// The second file
+    /// The second file, or folder
     b: PathBuf,
 }
 
+/// What is found of a pair of arrays, or of what only one side has: printed as lines of text, or as one of JSON.
+struct Report<'a> {
+    is_json: bool,
+    name: &'a str,
+    facts: Map<String, Value>,
+    text: String,
+}
+
+impl<'a> Report<'a> {
+    fn new(name: &'a str, arguments: &Arguments) -> Self {
+        Self { is_json: arguments.json, name, facts: Map::new(), text: String::new() }
+    }
+
+    fn say(&mut self, key: &str, value: impl Into<Value>, text: impl Display) {
+        self.facts.insert(key.into(), value.into());
+        self.text += &format!("{}{text}\n", prefix(self.name));
+    }
+
+    fn print(mut self, are_equal: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+        if !self.is_json {
+            out.write_all(self.text.as_bytes())?;
+            return Ok(are_equal);
+        }
+        self.facts.insert("equal".into(), are_equal.into());
+        if !self.name.is_empty() {
+            self.facts.insert("name".into(), self.name.into());
+        }
+        writeln!(out, "{}", Value::Object(self.facts))?;
+        Ok(are_equal)
+    }
+}
+
+fn prefix(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{name}: ") }
+}
+
+/// Says that only one side has something.
+fn report_lone(
+    name: &str,
+    owner: &Path,
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let mut report = Report::new(name, arguments);
+    report.say("only_in", owner.to_string_lossy(), format_args!("only in {}", owner.display()));
+    report.print(false, out)
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    // JSON has escapes of its own.
+    let out: &mut dyn Write = if arguments.json { out } else { &mut EscapingWriter(out) };
+    let is_folder = |path: &Path| path.is_dir() && !is_stack(path);
+    if is_folder(&arguments.a) && is_folder(&arguments.b) {
+        return compare_folders(arguments, out);
+    }
+    Ok(u8::from(!compare_paths(arguments, "", [&arguments.a, &arguments.b], out)?))
+}
+
+fn compare_paths(
+    arguments: &Arguments,
+    name: &str,
+    [a, b]: [&Path; 2],
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
-    let (a, of_a) = arguments.selection.open(&arguments.a)?;
-    let (b, of_b) = arguments.selection.open(&arguments.b)?;
+    let (a, of_a) = arguments.selection.open(a)?;
+    let (b, of_b) = arguments.selection.open(b)?;
     let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
-    let are_equal = match are_archives && !of_a.selects_array() && !of_b.selects_array() {
-        true if of_a.array.is_some() => return Err("--array is for NPY files".into()),
-        true => compare_archives(arguments, [(&a, &of_a), (&b, &of_b)], &options, out)?,
-        false => compare_files(arguments, [(&a, &of_a), (&b, &of_b)], &options, out)?,
+    match are_archives && !of_a.selects_array() && !of_b.selects_array() {
+        true if of_a.array.is_some() => Err("--array is for NPY files".into()),
+        true => compare_archives(arguments, name, [(&a, &of_a), (&b, &of_b)], &options, out),
+        false => compare_files(arguments, name, [(&a, &of_a), (&b, &of_b)], &options, out),
+    }
+}
+
+/// Compares the array files of two folders by their names. One that cannot be read does not keep the others from being compared.
+fn compare_folders(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let names = |folder: &PathBuf| -> Result<BTreeSet<PathBuf>, Failure> {
+        let mut names = BTreeSet::new();
+        for_each_file(std::slice::from_ref(folder), has_array_extension, |path| {
+            names.extend(path?.strip_prefix(folder).map(Path::to_owned));
+            Ok(())
+        })?;
+        Ok(names)
     };
-    Ok(u8::from(!are_equal))
+    let (of_a, of_b) = (names(&arguments.a)?, names(&arguments.b)?);
+    let (mut code, mut equal_count) = (0, 0);
+    for name in of_a.union(&of_b) {
+        let paths = [&arguments.a, &arguments.b].map(|folder| folder.join(name));
+        let text = &*name.to_string_lossy();
+        let compared = match (of_a.contains(name), of_b.contains(name)) {
+            (true, true) => compare_paths(arguments, text, [&paths[0], &paths[1]], out),
+            (is_first, _) => {
+                report_lone(text, if is_first { &arguments.a } else { &arguments.b }, arguments, out)
+            }
+        };
+        match compared {
+            Ok(true) => equal_count += 1,
+            Ok(false) => code = code.max(1),
+            Err(failure) if is_broken_pipe(&*failure) => return Err(failure),
+            Err(failure) => {
+                out.flush()?;
+                report(&failure);
+                code = 2;
+            }
+        }
+    }
+    if code > 0 && !arguments.json {
+        writeln!(out, "{equal_count} of the files are equal")?;
+    }
+    Ok(code)
 }
 
 /// Compares the arrays of two files, each of which may have several.
 fn compare_files(
     arguments: &Arguments,
+    name: &str,
     [(a, of_a), (b, of_b)]: [(&Input, &Selection); 2],
     options: &ReadOptions,
     out: &mut dyn Write,
@@ -96,7 +206,7 @@ fn compare_files(
     let (mut ones, mut twos) = (of_a.open_all(a, options, true)?, of_b.open_all(b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
-        let name = if number == 0 { String::new() } else { format!("array {number}: ") };
+        let name = if number == 0 { name.to_owned() } else { format!("{}array {number}", prefix(name)) };
         match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
@@ -105,8 +215,7 @@ fn compare_files(
             }
             (one, _) => {
                 let input = if one.is_some() { a } else { b };
-                writeln!(out, "{name}only in {}", input.name().display())?;
-                return Ok(false);
+                return report_lone(&name, input.name(), arguments, out);
             }
         }
     }
@@ -117,6 +226,7 @@ fn compare_files(
 
 fn compare_archives(
     arguments: &Arguments,
+    file: &str,
     [(a, of_a), (b, of_b)]: [(&Input, &Selection); 2],
     options: &ReadOptions,
     out: &mut dyn Write,
@@ -136,16 +246,15 @@ fn compare_archives(
     };
     let (ones, twos) = (places(&one), places(&two));
     let member_text = |(name, count): &(String, usize)| match count {
-        1 => escape_for_terminal(name),
-        count => format!("{} ({count})", escape_for_terminal(name)),
+        1 => format!("{}{name}", prefix(file)),
+        count => format!("{}{name} ({count})", prefix(file)),
     };
     let mut equal_count = 0;
     let mut in_order: Vec<_> = ones.iter().collect();
     in_order.sort_by_key(|(_, index)| **index);
     for (name, index) in in_order {
         let Some(other) = twos.get(name) else {
-            writeln!(out, "{}: only in {}", member_text(name), a.name().display())?;
-            are_equal = false;
+            are_equal = report_lone(&member_text(name), a.name(), arguments, out)?;
             continue;
         };
         let is_equal = if one.holds_array(*index)? {
@@ -154,14 +263,16 @@ fn compare_archives(
                 selection.part_of(member)?.ensure_iterable()
             };
             let (one, two) = (of(&one, *index, a, of_a)?, of(&two, *other, b, of_b)?);
-            compare_arrays(&format!("{}: ", member_text(name)), &one, &two, arguments, out)?
+            compare_arrays(&member_text(name), &one, &two, arguments, out)?
         } else {
             let is_same = one.members()[*index].size() == two.members()[*other].size()
                 && have_same_bytes((&one, *index), (&two, *other))?;
+            let name = member_text(name);
+            let mut report = Report::new(&name, arguments);
             if !is_same {
-                writeln!(out, "{}: the bytes differ", member_text(name))?;
+                report.say("same_bytes", false, "the bytes differ");
             }
-            is_same
+            report.print(is_same, out)?
         };
         are_equal &= is_equal;
         equal_count += usize::from(is_equal);
@@ -169,11 +280,10 @@ fn compare_archives(
     let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
     others.sort_by_key(|(_, index)| **index);
     for (name, _) in others {
-        writeln!(out, "{}: only in {}", member_text(name), b.name().display())?;
-        are_equal = false;
+        are_equal = report_lone(&member_text(name), b.name(), arguments, out)?;
     }
-    if !are_equal && equal_count > 0 {
-        writeln!(out, "{equal_count} of the members are equal")?;
+    if !are_equal && equal_count > 0 && !arguments.json {
+        writeln!(out, "{}{equal_count} of the members are equal", prefix(file))?;
     }
     Ok(are_equal)
 }
@@ -217,11 +327,13 @@ fn compare_arrays(
     arguments: &Arguments,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
+    let mut report = Report::new(name, arguments);
     let has_other_shape = one.shape() != two.shape();
     let (of_one, of_two) = (one.name().display(), two.name().display());
     if has_other_shape {
         let (a, b) = (one.display_shape(), two.display_shape());
-        writeln!(out, "{name}shape {a} in {of_one}, {b} in {of_two}")?;
+        let text = format!("shape {a} in {of_one}, {b} in {of_two}");
+        report.say("shapes", json!([one.shape(), two.shape()]), text);
     }
     let (a, b) = (one.dtype(), two.dtype());
     // The byte order belongs to the file, not to the values.
@@ -230,11 +342,23 @@ fn compare_arrays(
     let can_compare = !has_other_dtype || are_comparable(a, b);
     if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
         let advice = if can_compare { "; --ignore-dtype compares their values alone" } else { "" };
-        writeln!(out, "{name}dtype {a} in {of_one}, {b} in {of_two}{advice}")?;
+        let text = format!("dtype {a} in {of_one}, {b} in {of_two}{advice}");
+        report.say("dtypes", json!([a.to_string(), b.to_string()]), text);
     }
     if !can_compare || has_other_shape {
-        return Ok(false);
+        return report.print(false, out);
     }
+    let differences = differences_of(one, two, arguments)?;
+    if differences.places.count > 0 {
+        report.add_differences(&differences, one.len());
+    }
+    let are_equal = differences.places.count == 0 && (!has_other_dtype || arguments.ignore_dtype);
+    report.print(are_equal, out)
+}
+
+/// Reads two arrays of one shape side by side, and returns where they differ.
+fn differences_of(one: &Source, two: &Source, arguments: &Arguments) -> Result<Differences, Failure> {
+    let (a, b) = (one.dtype(), two.dtype());
     /// The size of the blocks that are read from each file, in bytes.
     const BLOCK_BYTES: usize = 1 << 20;
     let mut differences =
@@ -265,29 +389,46 @@ fn compare_arrays(
         },
     )?;
     drop(progress);
-    let Differences { places, values, .. } = &differences;
-    if places.count == 0 {
-        return Ok(!has_other_dtype || arguments.ignore_dtype);
-    }
-    writeln!(out, "{name}{} of {} elements differ{}", places.count, one.len(), places.box_text())?;
-    for (index, [first, second]) in places.indices.iter().zip(values) {
-        writeln!(out, "{name}  {}  {first} and {second}", index_text(index))?;
-    }
-    if let Some(rest) = places.rest_text() {
-        writeln!(out, "{name}  {rest}")?;
-    }
-    if differences.fields.len() > 1 {
-        let counts =
-            differences.fields.iter().map(|(field, count)| format!("{} {count}", escape_for_terminal(field)));
-        writeln!(out, "{name}of the fields: {}", counts.collect::<Vec<_>>().join(", "))?;
-    }
-    if differences.lone_nan_count > 0 {
-        writeln!(out, "{name}NaN in one of them: {}", differences.lone_nan_count)?;
-    }
-    for (what, largest) in [("absolute", differences.absolute), ("relative", differences.relative)] {
-        if let Some((difference, place)) = largest {
-            writeln!(out, "{name}largest {what} difference {difference:?} at {place}")?;
+    Ok(differences)
+}
+
+impl Report<'_> {
+    fn add_differences(&mut self, found: &Differences, all: u64) {
+        let Differences { places, values, .. } = found;
+        self.facts.insert("elements".into(), all.into());
+        self.facts.insert("box".into(), places.box_json());
+        let text = format!("{} of {all} elements differ{}", places.count, places.box_text());
+        self.say("differing", places.count, text);
+        let listed = || places.indices.iter().zip(values);
+        let one = |(index, values): (&Vec<usize>, &[String; 2])| json!({"index": index, "values": values});
+        self.facts.insert("places".into(), listed().map(one).collect());
+        for (index, [first, second]) in listed() {
+            self.text += &format!("{}  {}  {first} and {second}\n", prefix(self.name), index_text(index));
+        }
+        if let Some(rest) = places.rest_text() {
+            self.text += &format!("{}  {rest}\n", prefix(self.name));
+        }
+        if found.fields.len() > 1 {
+            let counts = found.fields.iter().map(|(field, count)| format!("{field} {count}"));
+            let text = format!("of the fields: {}", counts.collect::<Vec<_>>().join(", "));
+            let counts = found.fields.iter().map(|(field, count)| (field.clone(), json!(count)));
+            self.say("fields", Value::Object(counts.collect()), text);
+        }
+        if found.lone_nan_count > 0 {
+            self.say(
+                "lone_nan",
+                found.lone_nan_count,
+                format!("NaN in one of them: {}", found.lone_nan_count),
+            );
+        }
+        if found.sign_count > 0 {
+            self.say("sign_only", found.sign_count, format!("different in sign alone: {}", found.sign_count));
+        }
+        for (what, largest) in [("absolute", &found.absolute), ("relative", &found.relative)] {
+            if let Some((difference, place)) = largest {
+                let text = format!("largest {what} difference {difference:?} at {}", index_text(place));
+                self.say(&format!("largest_{what}"), json!({"difference": difference, "index": place}), text);
+            }
         }
     }
-    Ok(false)
 }

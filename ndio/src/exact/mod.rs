@@ -80,7 +80,7 @@ impl From<std::io::Error> for Fault {
 }
 
 fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
-    let input = Input::open(path).map_err(to_fault)?;
+    let input = Input::open_packed(path).map_err(to_fault)?;
     // Programs compare the output, so a known extension decides the format, even if the content differs.
     let format = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => Format::Npy,

@@ -8,7 +8,7 @@ mod ra;
 mod raw;
 mod stack;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::ValueEnum;
@@ -120,6 +120,11 @@ impl Format {
         Self::value_variants().iter().copied().find(|format| format.file_format().sniff(first))
     }
 
+    /// Guesses the format of an input from the end of its name, before which may be that of gzip.
+    pub(crate) fn of_input(path: &Path) -> Option<Self> {
+        Self::of_extension(&unpacked_name(path))
+    }
+
     /// Guesses the format from the end of a name.
     pub(crate) fn of_extension(path: &Path) -> Option<Self> {
         // That of a URL is before its query.
@@ -139,6 +144,13 @@ impl Format {
     pub(crate) fn create(self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
         self.file_format().create(arrays, context)
     }
+}
+
+/// Returns the name of an input without the end that says that it is compressed by gzip.
+fn unpacked_name(path: &Path) -> PathBuf {
+    let name = PathBuf::from(display_name(path));
+    let is_gzip = name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    if is_gzip { name.with_extension("") } else { name }
 }
 
 /// Returns an iterator over one array.

@@ -72,7 +72,7 @@ impl FileFormat for Npz {
         if !is_one && arrays.peek().is_some_and(|array| array.member.is_some()) && arguments.name.is_some() {
             return Err("--name names one member, and the input has several; --member selects one".into());
         }
-        compression_of(arguments.compression)?; // before anything is written
+        compression_of(arguments.compression, arguments.level)?; // before anything is written
         let is_same = changes.is_none() && !arguments.selection.is_partial() && !arguments.form.is_given();
         let mut progress = Progress::new();
         output.write(stdout, Content::Binary, |sink| {
@@ -80,7 +80,7 @@ impl FileFormat for Npz {
                 for (number, mut array) in arrays.enumerate() {
                     let name = arguments.member_file_name(array.name.as_deref(), number, is_one);
                     let from = array.member.as_ref().map(|member| &member.archive.members()[member.index]);
-                    let options = options_like(arguments.compression, from)?;
+                    let options = options_like(arguments.compression, arguments.level, from)?;
                     if let Some(member) = array.member.take() {
                         let is_array = member.archive.holds_array(member.index)?;
                         // What nothing changes, and what is not an array, is copied as it is.
@@ -189,22 +189,34 @@ pub(crate) fn add(
 /// with the one most like it.
 pub(crate) fn options_like(
     name: Option<CompressionName>,
+    level: Option<u8>,
     member: Option<&NpzMember>,
 ) -> Result<WriteOptions, Failure> {
-    let compression = match (name, member.map(NpzMember::method)) {
-        (Some(_), _) | (None, None) => compression_of(name)?,
-        (None, Some(Method::Stored)) => Compression::Stored,
-        (None, Some(Method::Zstd)) => Compression::Zstd(3),
-        (None, Some(_)) => Compression::DEFLATE,
-    };
-    Ok(WriteOptions::new().compression(compression))
+    let name = name.or_else(|| {
+        Some(match member?.method() {
+            Method::Stored => CompressionName::None,
+            Method::Zstd => CompressionName::Zstd,
+            _ => CompressionName::Deflate,
+        })
+    });
+    Ok(WriteOptions::new().compression(compression_of(name, level)?))
 }
 
-pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {
-    Ok(match name {
-        None | Some(CompressionName::None) => Compression::Stored,
-        Some(CompressionName::Deflate) => Compression::DEFLATE,
-        Some(CompressionName::Zstd) => Compression::Zstd(3),
-        Some(CompressionName::Lz4) => return Err("--compression lz4 is for RA files".into()),
+pub(crate) fn compression_of(
+    name: Option<CompressionName>,
+    level: Option<u8>,
+) -> Result<Compression, Failure> {
+    Ok(match (name, level) {
+        (None | Some(CompressionName::None), None) => Compression::Stored,
+        (None | Some(CompressionName::None), Some(_)) => {
+            return Err("--level is for --compression deflate and zstd".into());
+        }
+        (Some(CompressionName::Deflate), None) => Compression::DEFLATE,
+        (Some(CompressionName::Deflate), Some(level @ 0..=9)) => Compression::Deflated(level.into()),
+        (Some(CompressionName::Deflate), Some(_)) => return Err("--level of deflate is from 0 to 9".into()),
+        (Some(CompressionName::Zstd), Some(level @ 1..=22)) => Compression::Zstd(level.into()),
+        (Some(CompressionName::Zstd), Some(_)) => return Err("--level of zstd is from 1 to 22".into()),
+        (Some(CompressionName::Zstd), None) => Compression::Zstd(3),
+        (Some(CompressionName::Lz4), _) => return Err("--compression lz4 is for RA files".into()),
     })
 }

@@ -109,6 +109,7 @@ const FORMAT_OPTIONS: &[FormatOption] = &[
         &[Npz, Ra],
         "archives and RA files",
     ),
+    format_option("--level", |given| given.level.is_some(), ALL, &[Npz], "archives"),
     format_option("--name", |given| given.name.is_some(), ALL, &[Npz], "archives"),
     format_option("--version", |given| given.version.is_some(), ALL, &[Npy, Npz, Stack], "NPY files"),
     format_option(

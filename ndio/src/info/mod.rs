@@ -12,11 +12,10 @@ use ndarray_io::header::{Extent, Shape};
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 
-use super::failure::{Failure, escape_for_terminal, is_broken_pipe, one_line_message, report};
+use super::failure::{Failure, escape_for_terminal, failure_json, is_broken_pipe, one_line_message, report};
 use super::formats::{Format, csv_table};
 use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
-use super::remote;
 use super::select::Arrays;
 use super::source::Source;
 use super::summary::{self, Summary};
@@ -49,18 +48,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     if arguments.json { info(arguments, out) } else { info(arguments, &mut EscapingWriter(out)) }
 }
 
-/// A file that could not be described.
-#[derive(serde::Serialize)]
-struct FailedFile {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    error: String,
-}
-
 fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     for_each_file(&arguments.files, has_array_extension, |path| {
-        let path_name = path.as_ref().ok().copied();
         match path.and_then(|path| describe_path(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
@@ -69,13 +59,11 @@ fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
             Err(failure) => {
                 code = 2;
                 if arguments.json {
-                    let file = path_name.map(remote::display_name);
-                    let error = one_line_message(&failure);
-                    serde_json::to_writer(&mut *out, &FailedFile { file, error })?;
-                    writeln!(out)?;
+                    writeln!(out, "{}", serde_json::json!({"error": failure_json(&failure)}))?;
+                } else {
+                    out.flush()?;
+                    report(&failure);
                 }
-                out.flush()?;
-                report(&failure);
             }
         }
         Ok(out.flush()?) // show each file as soon as it is done

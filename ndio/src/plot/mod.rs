@@ -20,8 +20,9 @@ use crate::failure::{Failure, at};
 use colour::ColourSupport;
 use plane::Plane;
 
-/// Draw an array: two axes as a picture, one axis or a few columns as lines, or a histogram. Without --slice,
-/// any further axes are drawn at their middle index
+/// Draw an array: a picture, lines, or a histogram
+///
+/// Two axes are drawn as a picture, one axis or a few columns as lines. Without --slice, any further axes are drawn at their middle index.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy -o x.png"

@@ -81,7 +81,7 @@ macro_rules! sessions {
 sessions!(password show verify scan join pack query questions json plot manual stacks);
 
 // They write and show dtypes without a byte order, for which this machine's is used.
-sessions!(#[cfg(target_endian = "little")] info select found convert neighbors tables diff hostile streams);
+sessions!(#[cfg(target_endian = "little")] info select found convert neighbors tables diff hostile streams made repair);
 
 #[cfg(target_pointer_width = "64")]
 sessions!(verify_bad verify_ra);
@@ -119,10 +119,9 @@ fn guide_sessions_print_what_they_show() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/ndio.md")).unwrap();
     let blocks: Vec<&str> =
         page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(blocks.len(), 2);
-    for block in blocks {
-        assert_eq!(run_session(block), block);
-    }
+    assert!(blocks.len() > 5);
+    // The later ones have the files of the earlier ones.
+    assert_eq!(run_session(&blocks.concat()), blocks.concat());
 }
 
 /// The examples in `ndio help VERB` work when they are run in order, with an array and an archive.
@@ -161,7 +160,7 @@ fn help_examples_run_without_errors() {
 fn program_messages_name_the_remedy() {
     let text = fs::read_to_string(Path::new(ROOT).join("tests/mistakes/program.txt")).unwrap();
     let setup = "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv; printf '1\\n2\\n3\\n' | ndio convert - y.npy --from csv; \
-        ndio pack a.npz x.npy y.npy; ndio split x.npy --parts 3 -o parts; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.gz z.gz; cp data/joblib/model.pkl p.pkl; \
+        ndio pack a.npz x.npy y.npy; ndio split x.npy --parts 3 -o parts; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.xz z.xz; cp data/joblib/model.pkl p.pkl; \
         mkdir e; cp data/record-aligned.npy r.npy\n";
     let rows: Vec<&str> = text.split("\n# ").skip(1).collect();
     let command = |row: &str| row.lines().find(|line| line.starts_with("$ ")).unwrap().to_owned();

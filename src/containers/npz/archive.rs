@@ -280,7 +280,7 @@ fn not_an_archive(first: &[u8]) -> Error {
     if FileKind::of(first) != Some(FileKind::Zip) {
         return Fault::bad_magic("NPZ", first);
     }
-    let reason = "it has no end record: it is truncated, or its writer was dropped without `finish`".into();
+    let reason = "it has no end record: it is truncated, or its writer did not finish".into();
     let error = Error::from(Fault::Malformed { part: FilePart::Archive, reason, offset: None });
     error.with_help(Remedy::FinishArchive)
 }

@@ -13,7 +13,10 @@ use std::rc::Rc;
 use ndarray_io::ReadOptions;
 
 use super::npy::parse_dtype;
-use super::{CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array, single_array};
+use super::{
+    CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array, single_array,
+    unpacked_name,
+};
 use crate::convert::Arguments;
 use crate::failure::{Failure, report};
 use crate::input::{Input, temporary_file};
@@ -45,12 +48,12 @@ impl CsvDialect {
 
 /// Whether the name of a table says that its cells are separated by tabs.
 pub(crate) fn has_tabs(name: &Path) -> bool {
-    name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"))
+    unpacked_name(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"))
 }
 
 /// Returns a table as an NPY file with the types that its columns have, if an input is one by its name.
 pub(crate) fn csv_table(input: &Input) -> Result<Option<Input>, Failure> {
-    if input.detected_format().is_some() || Format::of_extension(input.name()) != Some(Format::Csv) {
+    if input.detected_format().is_some() || Format::of_input(input.name()) != Some(Format::Csv) {
         return Ok(None);
     }
     let mut made = temporary_file()?;
