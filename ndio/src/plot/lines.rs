@@ -1,6 +1,7 @@
 //! Line plots of one axis, and histograms.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 
 use super::Canvas;
 use super::plane::Plane;
@@ -131,7 +132,12 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 }
 
 /// Draws a histogram.
-pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn draw_histogram(
+    plane: &Plane<'_>,
+    bins: Option<NonZeroUsize>,
+    canvas: &Canvas,
+    out: &mut dyn Write,
+) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
     let (low, high) = summary::compute(source)?.range()?;
@@ -140,7 +146,8 @@ pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn W
     }
     let label = 12;
     let columns = canvas.columns - label - 2;
-    let mut counts = vec![0u64; columns];
+    let bins = bins.map_or(columns, |bins| bins.get().min(columns));
+    let mut counts = vec![0u64; bins];
     let (mut outside, mut all) = (0u64, 0u64);
     plane.for_each_block(|block, _| {
         for number in block {
@@ -150,7 +157,7 @@ pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn W
                 continue;
             }
             let fraction = if high > low { fraction(*number, low, high) } else { 0.5 };
-            counts[((fraction * columns as f64) as usize).min(columns - 1)] += 1;
+            counts[((fraction * bins as f64) as usize).min(bins - 1)] += 1;
         }
     })?;
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
@@ -161,8 +168,9 @@ pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn W
             _ => String::new(),
         };
         let eighths = |count: u64| (count as f64 / most as f64 * (canvas.lines * 8) as f64).ceil() as usize;
-        let text: String =
-            counts.iter().map(|count| BARS[eighths(*count).saturating_sub(line * 8).min(8)]).collect();
+        let bar =
+            |column: usize| BARS[eighths(counts[column * bins / columns]).saturating_sub(line * 8).min(8)];
+        let text: String = (0..columns).map(bar).collect();
         writeln!(out, "{name:>label$} ┤{}", text.trim_end())?;
     }
     writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;

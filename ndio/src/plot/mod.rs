@@ -6,6 +6,7 @@ mod picture;
 mod plane;
 
 use std::io::{IsTerminal, Write, stdout};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -31,6 +32,9 @@ pub(crate) struct Arguments {
     /// Draw a histogram
     #[arg(long)]
     histogram: bool,
+    /// How many bars a histogram has; default: one per column
+    #[arg(long, value_name = "NUMBER", requires = "histogram")]
+    bins: Option<NonZeroUsize>,
     /// Draw a picture, even of a long array of few columns, which is drawn as lines by default
     #[arg(long, conflicts_with = "histogram")]
     picture: bool,
@@ -46,7 +50,7 @@ pub(crate) struct Arguments {
     /// Maximum height in lines
     #[arg(long, conflicts_with = "output")]
     height: Option<usize>,
-    /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile
+    /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile, of labels the first and last
     #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, allow_hyphen_values = true)]
     limits: Option<colour::Limits>,
     /// Use colors; default: auto, on a terminal that supports them, unless NO_COLOR is set
@@ -141,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         if arguments.output.is_some() {
             return Err("histograms are drawn in the terminal only".into());
         }
-        return lines::draw_histogram(&Plane::new(&source, ndim), &canvas, out);
+        return lines::draw_histogram(&Plane::new(&source, ndim), arguments.bins, &canvas, out);
     }
     if ndim == 1 {
         if arguments.output.is_some() {

@@ -9,17 +9,17 @@ use ndarray_io::dtype::Kind;
 use super::Canvas;
 use super::colour::{ColourSupport, Limits, Rgb, brightness, shade, viridis};
 use super::lines::short_number;
-use super::plane::{MeanGrid, Plane};
+use super::plane::{Grid, Plane};
 use crate::failure::Failure;
 use crate::output::{Content, Output};
 
 /// A grid, and how its numbers are colored.
 struct Painter {
-    grid: MeanGrid,
+    grid: Grid,
     channels: usize,
     limits: Limits,
-    /// Whether some numbers are outside of the limits, which the caller has not chosen.
-    has_outliers: bool,
+    /// What is said of the numbers that the picture does not show as they are.
+    note: String,
 }
 
 impl Painter {
@@ -31,17 +31,28 @@ impl Painter {
         width: usize,
     ) -> Result<Self, Failure> {
         let grid = plane.grid(height, width, channels)?;
-        let (limits, has_outliers) = match (limits, channels) {
-            (Some(limits), _) => (limits, false),
-            (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS_MESSAGE)?,
-            _ => (Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) }, false),
+        let (low, high) = grid.values.range.ok_or(super::lines::NO_NUMBERS_MESSAGE)?;
+        let whole = Limits { low, high };
+        let mut notes = Vec::new();
+        let limits = match (limits, channels) {
+            (Some(limits), _) => limits,
+            (None, 1) if grid.has_middles() => whole,
+            (None, 1) => Limits::robust(&grid.values.sample, whole),
+            _ => Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) },
         };
-        Ok(Self { grid, channels, limits, has_outliers })
-    }
-
-    /// What is said of the limits if they leave numbers out.
-    fn limits_note(&self) -> &'static str {
-        if self.has_outliers { " (1st to 99th percentile of what is drawn)" } else { "" }
+        if channels == 1 && limits != whole {
+            notes.push(format!("data from {} to {}", short_number(low), short_number(high)));
+        }
+        let (rows, columns) = (plane.dims()[0].div_ceil(height), plane.dims()[1].div_ceil(width));
+        if channels == 1 && rows * columns > 1 {
+            let what = if grid.has_middles() { "one" } else { "the mean" };
+            notes.push(format!("a point is {what} of up to {rows} × {columns}"));
+        }
+        if grid.values.not_finite > 0 {
+            notes.push(format!("{} not finite", grid.values.not_finite));
+        }
+        let note = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        Ok(Self { grid, channels, limits, note })
     }
 
     /// Returns the color of a point of a picture, which may be larger than the grid.
@@ -72,7 +83,7 @@ impl Painter {
 /// Returns the number that means full brightness.
 ///
 /// That is the maximum of `u8` and `u16`. For other types it is 1, or 255 if any number is clearly above 1.
-fn full_brightness(dtype: &DType, grid: &MeanGrid) -> f64 {
+fn full_brightness(dtype: &DType, grid: &Grid) -> f64 {
     /// Numbers up to this still count as 0 to 1: rounding and sharpening can slightly exceed 1.
     const UNIT_SCALE_LIMIT: f64 = 2.0;
     match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
@@ -131,7 +142,7 @@ pub(super) fn draw(
         )?;
     }
     if channels == 1 {
-        draw_scale(painter.limits, painter.limits_note(), canvas, out)?;
+        draw_scale(painter.limits, &painter.note, canvas, out)?;
     }
     Ok(())
 }
@@ -229,7 +240,7 @@ pub(super) fn write_png(
         return Ok(()); // nothing but the picture
     }
     let Limits { low, high } = painter.limits;
-    let note = painter.limits_note();
+    let note = &painter.note;
     writeln!(
         out,
         "{}: {width} × {height} points, from {} to {}{note}",

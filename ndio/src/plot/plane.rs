@@ -21,13 +21,67 @@ pub(super) struct Plane<'a> {
     last_axis_index: Option<usize>,
 }
 
-/// Means of the numbers that fall into each cell.
-pub(super) struct MeanGrid {
+/// What is drawn in each cell: the mean of its numbers, or one of them where a mean would be a value that the data do not have.
+pub(super) struct Grid {
     pub(super) height: usize,
     pub(super) width: usize,
     channels: usize,
     sums: Vec<f64>,
     counts: Vec<u32>,
+    /// Of integers and bools, the number in the middle of each cell.
+    middles: Vec<f64>,
+    pub(super) values: Values,
+}
+
+/// The numbers of all that is drawn, which do not depend on the size of the picture.
+pub(super) struct Values {
+    /// The least and the largest number, unless there is none.
+    pub(super) range: Option<(f64, f64)>,
+    /// Some numbers at equal distances: all, if they are few.
+    pub(super) sample: Vec<f64>,
+    pub(super) not_finite: u64,
+    /// The different numbers, as long as they are few.
+    distinct: Vec<f64>,
+    has_many: bool,
+    seen: u64,
+    step: u64,
+}
+
+impl Values {
+    /// Labels and masks have fewer values.
+    const FEW: usize = 32;
+
+    fn new(all: u64) -> Self {
+        const SAMPLE: u64 = 1 << 16;
+        // An odd step, so that it is not that of columns.
+        let step = (all / SAMPLE) | 1;
+        Self {
+            range: None,
+            sample: Vec::new(),
+            not_finite: 0,
+            distinct: Vec::new(),
+            has_many: false,
+            seen: 0,
+            step,
+        }
+    }
+
+    fn add(&mut self, number: f64) {
+        self.seen += 1;
+        if !number.is_finite() {
+            self.not_finite += 1;
+            return;
+        }
+        let (low, high) = self.range.unwrap_or((number, number));
+        self.range = Some((low.min(number), high.max(number)));
+        if (self.seen - 1).is_multiple_of(self.step) {
+            self.sample.push(number);
+        }
+        if !self.has_many && !self.distinct.contains(&number) {
+            self.distinct.push(number);
+            self.has_many = self.distinct.len() > Self::FEW;
+        }
+    }
 }
 
 impl<'a> Plane<'a> {
@@ -93,21 +147,36 @@ impl<'a> Plane<'a> {
         most_height: usize,
         most_width: usize,
         channels: usize,
-    ) -> Result<MeanGrid, Failure> {
+    ) -> Result<Grid, Failure> {
         let (rows, columns) = (self.dims()[0], self.dims()[1]);
         let (height, width) = (most_height.min(rows), most_width.min(columns));
         let cells = height * width * channels;
-        let mut grid = MeanGrid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
+        let kind = self.source.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind);
+        let is_whole = channels == 1 && matches!(kind, Some(Kind::Int | Kind::Uint | Kind::Bool));
+        let middles = vec![f64::NAN; if is_whole { cells } else { 0 }];
+        let all = rows as u64 * columns as u64 * channels as u64;
+        let (sums, counts, values) = (vec![0.0; cells], vec![0; cells], Values::new(all));
+        let mut grid = Grid { height, width, channels, sums, counts, middles, values };
+        let middle = |cell: usize, length: usize, cells: usize| {
+            ((2 * cell as u128 + 1) * length as u128 / (2 * cells as u128)) as usize
+        };
+        let middle_columns: Vec<usize> = (0..width).map(|cell| middle(cell, columns, width)).collect();
         self.for_each_block(|block, first| {
             // Color channels are the third axis; without channels, add a third axis of length 1.
             let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
             let first_channel = first.get(2).copied().unwrap_or(0);
             for (row, line) in cells.outer_iter().enumerate() {
-                let from = (row + first[0]) * height / rows * width * channels + first_channel;
+                let cell_row = (row + first[0]) * height / rows;
+                let from = cell_row * width * channels + first_channel;
+                let is_middle_row = is_whole && row + first[0] == middle(cell_row, rows, height);
                 for (channel, numbers) in line.axis_iter(Axis(1)).enumerate() {
                     let column_cells = column_cells(columns, width, first[1]);
-                    for (number, place) in numbers.iter().zip(column_cells) {
-                        let place = place * channels;
+                    for (column, (number, cell)) in numbers.iter().zip(column_cells).enumerate() {
+                        grid.values.add(*number);
+                        let place = cell * channels;
+                        if is_middle_row && middle_columns[cell] == column + first[1] {
+                            grid.middles[from + place] = *number;
+                        }
                         let is_some = number.is_finite();
                         grid.sums[from + place + channel] += if is_some { *number } else { 0.0 };
                         grid.counts[from + place + channel] += u32::from(is_some);
@@ -119,10 +188,18 @@ impl<'a> Plane<'a> {
     }
 }
 
-impl MeanGrid {
-    /// Returns the mean of a cell, or NaN if there are no numbers in it.
+impl Grid {
+    /// Whether a cell has one of its numbers, and not their mean: labels have no means.
+    pub(super) fn has_middles(&self) -> bool {
+        !self.middles.is_empty() && !self.values.has_many
+    }
+
+    /// Returns the number of a cell, or NaN if there are no numbers in it.
     pub(super) fn get(&self, row: usize, column: usize, channel: usize) -> f64 {
         let cell = (row * self.width + column) * self.channels + channel;
+        if self.has_middles() {
+            return self.middles[cell];
+        }
         self.sums[cell] / f64::from(self.counts[cell])
     }
 
