@@ -69,12 +69,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let expression = parse(&arguments.expression)?;
     let mut output =
         arguments.output.as_deref().map(|path| Output::new(path, arguments.force)).transpose()?;
-    if let Some(path) = &arguments.output
-        && let Some(format) = Format::of_extension(path).filter(|format| *format != Format::Npy)
-    {
-        let text = format!("results are NPY files; ndio convert makes {} of one", format.name());
-        return Err(at(path, text.into()));
-    }
+    arguments.output.as_deref().map_or(Ok(()), check_npy_name)?;
     let options = crate::reading::options();
     let (mut names, mut sources): (Vec<&str>, Vec<Source>) = (Vec::new(), Vec::new());
     for argument in &arguments.arrays {
@@ -111,6 +106,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     Ok(0)
+}
+
+/// Returns an error for an output whose name is that of another format.
+pub(crate) fn check_npy_name(path: &Path) -> Result<(), Failure> {
+    match Format::of_extension(path).filter(|format| *format != Format::Npy) {
+        Some(format) => Err(at(
+            path,
+            format!("results are NPY files; ndio convert makes {} of one", format.name()).into(),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Parses an expression; an error shows where it is wrong.

@@ -33,10 +33,17 @@ use super::select::{Arrays, Selection, file_of};
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", format_options_help().trim_end()))]
 pub(crate) struct Arguments {
     /// The order of the elements
-    #[arg(long, value_enum, help_heading = "Output")]
+    #[arg(long, value_enum, ignore_case = true, help_heading = "Output")]
     pub(super) order: Option<OrderName>,
     /// The byte order
-    #[arg(long, value_enum, help_heading = "Output", hide_short_help = true)]
+    #[arg(
+        long,
+        alias = "endian",
+        value_enum,
+        ignore_case = true,
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub(super) byte_order: Option<ByteOrderName>,
     /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read (of CSV also str, bool)
     #[arg(long, value_name = "DTYPE", help_heading = "Output")]
@@ -165,11 +172,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Some(format) => format,
         None if is_standard => Format::Npy,
         None => {
-            let advice = match name.ends_with(".png") {
-                true => "; ndio plot draws pictures",
-                false => "; --to sets it: npy, npz, ra, csv, raw or npy-stack",
-            };
-            return Err(format!("{name}: the format cannot be derived from the name{advice}").into());
+            return Err(format!(
+                "{name}: the format cannot be derived from the name; --to sets it: npy, npz, ra, csv, raw or npy-stack"
+            )
+            .into());
         }
     };
     let from = arguments.from.unwrap_or_else(|| format_of(&input));

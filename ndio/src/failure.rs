@@ -66,7 +66,9 @@ fn place_of(failure: &Failure) -> Map<String, Value> {
     place.insert("kind".into(), kind_name(error.kind()).into());
     place.extend(error.path().map(|path| ("file".into(), path.to_string_lossy().into())));
     place.extend(error.member().map(|name| ("member".into(), name.into())));
-    place.extend(error.index().map(|index| ("index".into(), index.into())));
+    // Of one axis, the number of an element is its index.
+    let index = error.index().map(<[usize]>::to_vec).or_else(|| Some(vec![error.element()?]));
+    place.extend(index.map(|index| ("index".into(), index.into())));
     place
 }
 

@@ -44,7 +44,7 @@ impl Input {
     }
 
     /// Returns what is in a file that is compressed by gzip; any other input as it is.
-    fn gunzipped(self) -> Result<Self, Failure> {
+    pub(crate) fn gunzipped(self) -> Result<Self, Failure> {
         // As for pickles in `scan`: a small file does not fill a disk.
         const MAX_BYTES: u64 = 1 << 30;
         const MAX_TIMES: u64 = 64;

@@ -221,12 +221,13 @@ fn describe(input: &Input, mut entry: Entry, shows_members: bool) -> Result<Kind
                 let reader = options.reader(input.file()?);
                 let (dtype, shape) = match &reader {
                     Ok(reader) => (reader.dtype(), reader.shape()),
-                    Err(_) => {
+                    Err(_) if input.format() == Format::Ra => {
                         let reader = input.ra_reader(&options)?;
                         (entry.dtype, entry.shape) =
                             (dtype_text(reader.dtype()), Some(reader.shape().to_vec()));
                         return Ok(Kind::Arrays(entry));
                     }
+                    Err(_) => return Err(reader.err().map_or_else(|| "unreadable".into(), Failure::from)),
                 };
                 (entry.dtype, entry.shape) = (dtype_text(dtype), Some(shape.to_vec()));
             }

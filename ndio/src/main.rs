@@ -19,6 +19,7 @@ mod find;
 mod form;
 mod formats;
 mod growth;
+mod habits;
 mod info;
 mod input;
 mod join;
@@ -50,9 +51,7 @@ mod textconv;
 mod unpack;
 mod verify;
 
-use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -96,9 +95,9 @@ struct Program {
 #[derive(Subcommand)]
 enum Verb {
     Ls(list::Arguments),
-    #[command(aliases = ["describe", "list"])]
+    #[command(alias = "list")]
     Info(info::Arguments),
-    #[command(aliases = ["print", "dump", "head"])]
+    #[command(aliases = ["print", "dump"])]
     Show(show::Arguments),
     Convert(convert::Arguments),
     /// Concatenate arrays along an existing axis
@@ -116,9 +115,11 @@ enum Verb {
     #[command(aliases = ["compare", "cmp"])]
     Diff(diff::Arguments),
     Plot(plot::Arguments),
+    #[command(alias = "eval")]
     Calc(calc::Arguments),
+    #[command(alias = "describe")]
     Stats(stats::Arguments),
-    #[command(alias = "unique")]
+    #[command(aliases = ["unique", "value_counts"])]
     Count(count::Arguments),
     Find(find::Arguments),
     Check(check::Arguments),
@@ -183,7 +184,7 @@ impl Verb {
 
 fn main() -> ExitCode {
     let matches = Program::command()
-        .try_get_matches_from(with_verb(std::env::args_os()))
+        .try_get_matches_from(habits::with_verb(std::env::args_os()))
         .unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     failure::set_verb_flags(accepted_flags(&matches), has_json(&matches));
@@ -203,24 +204,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds the verb that files alone mean: `info` of one file, and `ls` of several or of a folder.
-fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = arguments.collect();
-    let is_verb = |name: &OsString| {
-        let names =
-            |verb: &Command| verb.get_name() == name || verb.get_all_aliases().any(|alias| alias == name);
-        name == "help" || Program::command().get_subcommands().any(names)
-    };
-    let exists = |path: &OsString| Path::new(path).exists();
-    match &arguments[1..] {
-        [first, ..] if is_verb(first) || !exists(first) => {}
-        [file] if !Path::new(file).is_dir() => arguments.insert(1, "info".into()),
-        [_, others @ ..] if others.iter().all(exists) => arguments.insert(1, "ls".into()),
-        _ => {}
-    }
-    arguments
-}
-
 /// Ends the program with an error of its arguments, or with the help that was asked for.
 fn exit_with_usage_error(error: &clap::Error) -> ! {
     if !error.use_stderr() {
@@ -230,7 +213,8 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
     let verb = std::env::args().nth(1).unwrap_or_default();
     // A value that looks like an option is rare here, and an option that does not exist is not.
     let is_poor = |line: &&str| {
-        line.contains("tip: to pass '") || line.contains("similar subcommand") && meant_by(&verb).is_some()
+        line.contains("tip: to pass '")
+            || line.contains("similar subcommand") && habits::meant_by(&verb).is_some()
     };
     let lines: Vec<&str> = text.lines().filter(|line| !is_poor(line)).collect();
     let mut text = lines.join("\n");
@@ -246,59 +230,14 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
         _ => "",
     };
     let advice = match error.kind() {
-        ErrorKind::InvalidSubcommand => meant_by(&verb),
-        _ => usage_advice(&verb, argument),
+        ErrorKind::InvalidSubcommand => habits::meant_by(&verb),
+        _ => habits::usage_advice(&verb, argument),
     };
     if let Some(advice) = advice {
         text = text.replacen("\n\n", &format!("\n\n  tip: {advice}\n\n"), 1);
     }
     let _ = writeln!(io::stderr(), "{}", text.replace("\n\n\n", "\n\n").trim_end()); // nothing can be done if stderr fails
     std::process::exit(error.exit_code());
-}
-
-/// Returns what may be meant by a verb that does not exist.
-fn meant_by(verb: &str) -> Option<&'static str> {
-    Some(match verb {
-        "hist" | "histogram" | "draw" | "image" => {
-            "ndio plot draws pictures, and with --histogram how values are distributed"
-        }
-        "rm" | "delete" | "remove" => "ndio pack --update ARCHIVE --remove NAME removes a member",
-        "mv" | "rename" | "add" => "ndio pack --update changes the members of an archive",
-        "min" | "max" | "mean" | "sum" | "std" | "median" => {
-            "ndio stats prints them, and ndio calc 'mean(x, axis=0)' computes"
-        }
-        "shape" | "dtype" | "header" | "size" => "ndio info, or ndio ls of many files",
-        "grep" | "where" | "filter" | "search" => {
-            "ndio find says where a condition holds, and ndio show --where prints the rows"
-        }
-        "sort" | "sample" | "tail" => "an option of ndio show",
-        "slice" | "crop" | "cast" | "astype" | "reshape" | "transpose" | "csv" => {
-            "ndio convert; a part is written with the file: 'x.npy[:10]'"
-        }
-        "validate" | "test" | "fsck" => {
-            "ndio verify looks for damage, and ndio check compares with what is expected"
-        }
-        _ => return None,
-    })
-}
-
-/// Returns what may be meant by an argument that a verb does not have.
-fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
-    let is_value = !argument.is_empty() && !argument.starts_with('-');
-    Some(match verb {
-        "show" | "print" | "dump" | "head" if is_value => {
-            "one file at a time; --member NAME selects an array of an archive"
-        }
-        "convert" if is_value => {
-            "one input and one output; pack puts several files into an archive, cat and stack join them"
-        }
-        "convert" if ["-o", "--output"].contains(&argument) => "the output is the second argument",
-        "plot" if is_value => "-o FILE.png writes a picture",
-        "split" if is_value => {
-            "--parts NUMBER makes that many files, --size LENGTH files of that many indices"
-        }
-        _ => return None,
-    })
 }
 
 /// Whether the verb prints JSON.

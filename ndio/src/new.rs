@@ -8,8 +8,9 @@ use ndarray_io::dtype::{Kind, Scalar};
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{ByteOrder, Casting, DType, DynArray, npy};
 
+use super::calc::check_npy_name;
 use super::failure::Failure;
-use super::formats::{parse_dtype, parse_shape};
+use super::formats::{parse_dtype, parse_shape, shape_words};
 use super::output::{Content, Output};
 
 /// Make an array of zeros, of ascending numbers or of random ones
@@ -50,15 +51,29 @@ enum NewContent {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK_ELEMENTS: u64 = 1 << 16;
     let dtype = parse_dtype(&arguments.dtype)?;
+    if dtype.has_object() || shape_words(&arguments.shape).contains(&"-1") {
+        return Err("lengths are known, and elements are not Python objects".into());
+    }
+    check_npy_name(&arguments.output)?;
     let shape = parse_shape(&arguments.shape, 0, &dtype)?;
     let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
     if arguments.content != NewContent::Zeros
-        && !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex))
+        && !(matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float))
+            && dtype.item_size() <= 8
+            || kind == Some(Kind::Complex) && dtype.item_size() <= 16)
     {
         return Err(format!("only zeros have the dtype {dtype}").into());
     }
     let header = Header::new(dtype.clone(), Order::C, shape)?;
     let (head, len) = (npy::format(&header, None)?, header.len());
+    let bits = 8 * dtype.item_size() as u32 - u32::from(kind == Some(Kind::Int));
+    if arguments.content == NewContent::Arange
+        && matches!(kind, Some(Kind::Int | Kind::Uint))
+        && bits < 64
+        && len > 1 << bits
+    {
+        return Err(format!("{len} ascending numbers do not fit {dtype}").into());
+    }
     let mut random = fastrand::Rng::with_seed(arguments.seed);
     let output = Output::new(&arguments.output, arguments.force)?;
     output.write(out, Content::Binary, |sink| {

@@ -27,7 +27,7 @@ use super::unpack::member_path;
 )]
 pub(crate) struct Pack {
     /// Deflate the members
-    #[arg(long, short, conflicts_with = "compression")]
+    #[arg(long, short, short_alias = 'z', alias = "compress", conflicts_with = "compression")]
     deflate: bool,
     /// Compress the members; without this, --update compresses what it writes as the first member is
     #[arg(long, value_enum)]

@@ -32,9 +32,9 @@ pub(crate) struct RowOptions {
     /// This number of rows, chosen by chance
     #[arg(long, value_name = "NUMBER", help_heading = "Rows")]
     sample: Option<usize>,
-    /// Which sample
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Rows")]
-    seed: u64,
+    /// Which sample: the same number always chooses the same rows
+    #[arg(long, value_name = "NUMBER", help_heading = "Rows")]
+    seed: Option<u64>,
     /// How many rows are shown at most; default: 20
     #[arg(long, value_name = "NUMBER", help_heading = "Rows")]
     rows: Option<usize>,
@@ -244,8 +244,8 @@ fn sorted(source: &Source, rows: &Rows, key: &str) -> Result<Rows, Failure> {
 }
 
 /// Returns `wanted` of the numbers below `len`, in ascending order.
-fn sample(len: usize, wanted: usize, seed: u64) -> Vec<usize> {
-    let mut random = fastrand::Rng::with_seed(seed);
+fn sample(len: usize, wanted: usize, seed: Option<u64>) -> Vec<usize> {
+    let mut random = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
     // Floyd's algorithm: each set of numbers is equally probable.
     let mut chosen = std::collections::BTreeSet::new();
     for last in len - wanted..len {
@@ -262,10 +262,10 @@ mod tests {
     #[test]
     fn samples_have_distinct_numbers_of_the_range() {
         for (len, wanted) in [(10, 10), (1000, 7), (1, 1), (0, 0), (5, 0)] {
-            let found = sample(len, wanted, 3);
+            let found = sample(len, wanted, Some(3));
             assert_eq!(found.len(), wanted);
             assert!(found.is_sorted_by(|one, two| one < two) && found.iter().all(|number| *number < len));
         }
-        assert_ne!(sample(1000, 5, 1), sample(1000, 5, 2));
+        assert_ne!(sample(1000, 5, Some(1)), sample(1000, 5, Some(2)));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = parse_index, hide_short_help = true, help_heading = "Part")]
     pub(crate) array: Option<usize>,
     /// A field of records: x, or pos.x for a field within a field
-    #[arg(long, value_name = "NAME", help_heading = "Part")]
+    #[arg(long, alias = "column", value_name = "NAME", help_heading = "Part")]
     pub(crate) field: Option<String>,
     /// A part, as NumPy writes it: '0:10, ..., ::2'
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true, help_heading = "Part")]

@@ -30,7 +30,7 @@ pub(crate) struct Split {
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
     /// Number of files to make, of about equal size
-    #[arg(long, group = "how", allow_hyphen_values = true)]
+    #[arg(long, short = 'n', group = "how", allow_hyphen_values = true)]
     parts: Option<usize>,
     /// Number of indices in each file; the last may be shorter
     #[arg(long, group = "how")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray_io::header::Order;
 
-use super::failure::Failure;
+use super::failure::{Failure, is_broken_pipe, is_read_failure, one_line_message};
 use super::formats::Format;
 use super::select::Selection;
 use super::source::Source;
@@ -29,8 +29,19 @@ pub(crate) struct Arguments {
     file: PathBuf,
 }
 
+/// Prints a file. One that cannot be read is text as well: after an error, git would show no other file.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let out = &mut EscapingWriter(out);
+    match print_file(arguments, out) {
+        Err(failure) if !is_read_failure(&failure) && !is_broken_pipe(&*failure) => {
+            writeln!(out, "{}", one_line_message(&failure))?;
+            Ok(0)
+        }
+        printed => printed,
+    }
+}
+
+fn print_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(true);
     let (input, _) = Selection::default().open(&arguments.file)?;
     if input.format() != Format::Npz {

@@ -21,7 +21,7 @@ use super::select::{first_member_names, no_member_failure};
 #[command(after_help = "Examples:\n  ndio unpack a.npz -o members\n  ndio unpack a.npz x -o members --force")]
 pub(crate) struct Unpack {
     /// The output folder
-    #[arg(long, short, default_value = ".")]
+    #[arg(long, short, short_aliases = ['d', 'C'], default_value = ".")]
     output: PathBuf,
     /// Replace existing files
     #[arg(long, alias = "replace")]

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Ok(input) => input,
             // A file that cannot be opened has not been checked.
             Err(failure) => {
-                code = 2;
+                code = code.max(if is_read_failure(&failure) { 2 } else { 1 });
                 return Ok(writeln!(out, "{}", one_line_message(&failure))?);
             }
         };

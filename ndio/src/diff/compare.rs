@@ -157,7 +157,6 @@ impl BlockComparison<'_> {
     ///
     /// There is more than one item per element if a field is a subarray.
     fn compare(&mut self, one: &DynArray, two: &DynArray) -> Result<(), Failure> {
-        let strict_nan = self.arguments.strict_nan;
         if let (DType::Record(a), DType::Record(b)) = (one.dtype(), two.dtype())
             && one.objects().is_none()
         {
@@ -167,53 +166,7 @@ impl BlockComparison<'_> {
             return Ok(());
         }
         if is_readable_number(one.dtype()) && is_readable_number(two.dtype()) {
-            if let Some(format) = exact_comparison_format(one.dtype(), two.dtype()) {
-                let exact = |array, file_number: usize| {
-                    ExactElements::of(array, format)
-                        .map_err(|error| self.sources[file_number].name_error(error))
-                };
-                let (a, b) = (exact(one, 0)?, exact(two, 1)?);
-                let count = a.len();
-                for index in 0..count {
-                    let Difference { is_equal, distance, second_magnitude, scale } =
-                        a.difference_at(&b, index, strict_nan);
-                    self.note_scaled_numbers((index, count), is_equal, (distance, second_magnitude), scale);
-                }
-                return Ok(());
-            }
-            if is_complex(one.dtype()) || is_complex(two.dtype()) {
-                type C = num_complex::Complex<f64>;
-                let (a, b) = (self.cast::<C>(one, 0)?, self.cast::<C>(two, 1)?);
-                let count = a.len();
-                for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                    self.note_numbers((index, count), is_equal, (a - b).norm(), b.norm());
-                }
-                return Ok(());
-            }
-            // Compare 64-bit integers exactly: as floats, neighboring values would be equal.
-            if let (Some(a), Some(b)) = (integers_as_i128(one), integers_as_i128(two)) {
-                let count = a.len();
-                for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    self.note_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
-                }
-                return Ok(());
-            }
-            let sizes = [one, two].map(|array| {
-                let scalar = array.dtype().as_scalar().filter(|scalar| scalar.kind() == Kind::Float);
-                scalar.map_or(0, ndarray_io::dtype::Scalar::size)
-            });
-            let size = sizes[0].min(sizes[1]);
-            let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
-            let count = a.len();
-            for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                let is_equal = is_equal || floats_between(*a, *b, size) <= self.arguments.ulp;
-                self.differences.lone_nan_count += u64::from(a.is_nan() != b.is_nan());
-                self.differences.sign_count += u64::from(!is_equal && *a == -b);
-                self.note_numbers((index, count), is_equal, (a - b).abs(), b.abs());
-            }
-            return Ok(());
+            return self.compare_numbers(one, two);
         }
         if let (Some(a), Some(b)) = (one.objects(), two.objects()) {
             for (index, (a, b)) in a.iter().zip(b).enumerate() {
@@ -237,6 +190,64 @@ impl BlockComparison<'_> {
             self.note_item((index, count), a == b);
         }
         Ok(())
+    }
+
+    fn compare_numbers(&mut self, one: &DynArray, two: &DynArray) -> Result<(), Failure> {
+        let strict_nan = self.arguments.strict_nan;
+        if let Some(format) = exact_comparison_format(one.dtype(), two.dtype()) {
+            let exact = |array, file_number: usize| {
+                ExactElements::of(array, format).map_err(|error| self.sources[file_number].name_error(error))
+            };
+            let (a, b) = (exact(one, 0)?, exact(two, 1)?);
+            let count = a.len();
+            for index in 0..count {
+                let Difference { is_equal, distance, second_magnitude, scale } =
+                    a.difference_at(&b, index, strict_nan);
+                self.note_scaled_numbers((index, count), is_equal, (distance, second_magnitude), scale);
+            }
+            return Ok(());
+        }
+        let sizes = [one, two].map(|array| match array.dtype().as_scalar() {
+            Some(scalar) if scalar.kind() == Kind::Float => scalar.size(),
+            Some(scalar) if scalar.kind() == Kind::Complex => scalar.size() / 2,
+            _ => 0,
+        });
+        let size = sizes[0].min(sizes[1]);
+        if is_complex(one.dtype()) || is_complex(two.dtype()) {
+            type C = num_complex::Complex<f64>;
+            let (a, b) = (self.cast::<C>(one, 0)?, self.cast::<C>(two, 1)?);
+            let count = a.len();
+            for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+                let is_equal = a == b
+                    || !strict_nan && a.is_nan() && b.is_nan()
+                    || self.is_near(a.re, b.re, size) && self.is_near(a.im, b.im, size);
+                self.note_numbers((index, count), is_equal, (a - b).norm(), b.norm());
+            }
+            return Ok(());
+        }
+        // Compare 64-bit integers exactly: as floats, neighboring values would be equal.
+        if let (Some(a), Some(b)) = (integers_as_i128(one), integers_as_i128(two)) {
+            let count = a.len();
+            for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+                self.note_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
+            }
+            return Ok(());
+        }
+        let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
+        let count = a.len();
+        for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+            let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+            let is_equal = is_equal || self.is_near(*a, *b, size);
+            self.differences.lone_nan_count += u64::from(a.is_nan() != b.is_nan());
+            self.differences.sign_count += u64::from(!is_equal && *a == -b);
+            self.note_numbers((index, count), is_equal, (a - b).abs(), b.abs());
+        }
+        Ok(())
+    }
+
+    /// Whether no more floats of this size are between two than the options allow.
+    fn is_near(&self, a: f64, b: f64, size: usize) -> bool {
+        self.arguments.ulp > 0 && floats_between(a, b, size).is_some_and(|steps| steps <= self.arguments.ulp)
     }
 
     /// Adds how many elements differ in a field, the only one that has been compared.
@@ -298,8 +309,8 @@ impl BlockComparison<'_> {
     }
 }
 
-/// Returns how many steps from one float to the next lead from one number to another, in the floats of this size.
-fn floats_between(a: f64, b: f64, size: usize) -> u64 {
+/// Returns how many steps from one float to the next lead from one finite number to another, in the floats of this size.
+fn floats_between(a: f64, b: f64, size: usize) -> Option<u64> {
     // The bits of floats of one sign are in the order of the floats.
     let position = |number: f64| -> i64 {
         let bits = number.abs().to_bits() as i64;
@@ -313,10 +324,9 @@ fn floats_between(a: f64, b: f64, size: usize) -> u64 {
         };
         if number.is_sign_negative() { -bits } else { bits }
     };
-    match matches!(size, 2 | 4 | 8) && a.is_finite() && b.is_finite() {
-        true => position(a).abs_diff(position(b)),
-        false => u64::MAX,
-    }
+    let are_finite = matches!(size, 2 | 4 | 8) && a.is_finite() && b.is_finite();
+    // A number of a wider type may be between two floats.
+    are_finite.then(|| position(a).abs_diff(position(b)).max(u64::from(a != b)))
 }
 
 fn cast_in_c_order(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {

@@ -5,6 +5,7 @@ mod long_doubles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,9 @@ use ndarray_io::header::Order;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 use serde_json::{Map, Value, json};
 
-use super::failure::{Failure, in_block, is_broken_pipe, report};
+use super::failure::{Failure, at, in_block, is_broken_pipe, report};
 use super::formats::Format;
-use super::input::{Input, for_each_file, has_array_extension, is_stack, temporary_file};
+use super::input::{Input, for_each_file, is_stack, temporary_file};
 use super::places::{Places, index_text};
 use super::progress::Progress;
 use super::select::Selection;
@@ -49,6 +50,9 @@ pub(crate) struct Arguments {
     /// How many floats between two are a tolerance, too: units in the last place of the narrower type
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     ulp: u64,
+    /// Compare folders, as without it
+    #[arg(long, short, hide = true)]
+    recursive: bool,
     /// Print JSON, one line for each pair of arrays
     #[arg(long)]
     json: bool,
@@ -63,7 +67,7 @@ pub(crate) struct Arguments {
     allow_objects: bool,
     #[command(flatten)]
     selection: Selection,
-    /// The first file, or a folder, whose array files are compared with those of the same names in the other
+    /// The first file, or a folder, whose files are compared with those of the same names in the other
     a: PathBuf,
     /// The second file, or folder
     b: PathBuf,
@@ -144,14 +148,50 @@ fn compare_paths(
     }
 }
 
-/// Compares the array files of two folders by their names. One that cannot be read does not keep the others from being compared.
+/// Whether a file has arrays by its name, or is a table.
+fn has_arrays(name: &Path) -> bool {
+    Format::of_input(name).is_some_and(|format| format.has_header() || format == Format::Csv)
+}
+
+/// Compares files of other kinds.
+fn compare_bytes(
+    arguments: &Arguments,
+    name: &str,
+    [one, two]: [&Path; 2],
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let open = |path: &Path| File::open(path).map_err(|error| at(path, error.into()));
+    let mut compared = ComparingWriter { wanted: BufReader::new(open(one)?), is_same: true };
+    io::copy(&mut open(two)?, &mut compared).map_err(|error| at(two, error.into()))?;
+    let is_same = compared.is_same && compared.wanted.fill_buf()?.is_empty();
+    report_bytes(name, is_same, arguments, out)
+}
+
+fn report_bytes(
+    name: &str,
+    is_same: bool,
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let mut report = Report::new(name, arguments);
+    if !is_same {
+        report.say("same_bytes", false, "the bytes differ");
+    }
+    report.print(is_same, out)
+}
+
+/// Compares the files of two folders by their names: arrays and tables by their elements, others by their bytes. One that cannot be read does not keep the others from being compared.
 fn compare_folders(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let names = |folder: &PathBuf| -> Result<BTreeSet<PathBuf>, Failure> {
         let mut names = BTreeSet::new();
-        for_each_file(std::slice::from_ref(folder), has_array_extension, |path| {
-            names.extend(path?.strip_prefix(folder).map(Path::to_owned));
-            Ok(())
-        })?;
+        for_each_file(
+            std::slice::from_ref(folder),
+            |_| true,
+            |path| {
+                names.extend(path?.strip_prefix(folder).map(Path::to_owned));
+                Ok(())
+            },
+        )?;
         Ok(names)
     };
     let (of_a, of_b) = (names(&arguments.a)?, names(&arguments.b)?);
@@ -160,7 +200,10 @@ fn compare_folders(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fai
         let paths = [&arguments.a, &arguments.b].map(|folder| folder.join(name));
         let text = &*name.to_string_lossy();
         let compared = match (of_a.contains(name), of_b.contains(name)) {
-            (true, true) => compare_paths(arguments, text, [&paths[0], &paths[1]], out),
+            (true, true) if has_arrays(name) || is_stack(&paths[0]) => {
+                compare_paths(arguments, text, [&paths[0], &paths[1]], out)
+            }
+            (true, true) => compare_bytes(arguments, text, [&paths[0], &paths[1]], out),
             (is_first, _) => {
                 report_lone(text, if is_first { &arguments.a } else { &arguments.b }, arguments, out)
             }
@@ -267,12 +310,7 @@ fn compare_archives(
         } else {
             let is_same = one.members()[*index].size() == two.members()[*other].size()
                 && have_same_bytes((&one, *index), (&two, *other))?;
-            let name = member_text(name);
-            let mut report = Report::new(&name, arguments);
-            if !is_same {
-                report.say("same_bytes", false, "the bytes differ");
-            }
-            report.print(is_same, out)?
+            report_bytes(&member_text(name), is_same, arguments, out)?
         };
         are_equal &= is_equal;
         equal_count += usize::from(is_equal);

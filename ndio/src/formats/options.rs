@@ -11,6 +11,7 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum OrderName {
     C,
+    #[value(alias = "f")]
     Fortran,
 }
 

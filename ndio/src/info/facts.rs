@@ -122,8 +122,8 @@ pub(super) enum ElementLocation {
         axis: usize,
         parts: Vec<usize>,
     },
-    /// In a table of text.
-    Text {},
+    /// In a table of text, or within another array.
+    Part {},
 }
 
 /// What is known of the data of an array.
@@ -322,7 +322,7 @@ impl ArrayFacts {
                 writeln!(out, "  data    {size}")?;
             }
             ElementLocation::File(data) => data.print(&size, out)?,
-            ElementLocation::Text {} => {}
+            ElementLocation::Part {} => {}
         }
         self.stats.as_ref().map_or(Ok(()), |stats| stats.print(out))
     }

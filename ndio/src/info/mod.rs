@@ -16,7 +16,8 @@ use super::failure::{Failure, escape_for_terminal, failure_json, is_broken_pipe,
 use super::formats::{Format, csv_table};
 use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
-use super::select::Arrays;
+use super::remote::display_name;
+use super::select::{Arrays, Selection, file_of};
 use super::source::Source;
 use super::summary::{self, Summary};
 use super::terminal::EscapingWriter;
@@ -76,9 +77,25 @@ fn describe_path(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Res
     if path == Path::new("-") || is_pipe_or_device(path) {
         return pipe::describe_pipe(path, arguments, out);
     }
+    if file_of(path) != path {
+        return describe_part(path, arguments, out);
+    }
     let input = Input::open(path)?;
     let described = describe_input(&input, arguments, out);
     described.map_err(|failure| if is_broken_pipe(&*failure) { failure } else { input.at(failure) })
+}
+
+/// Describes a part that is written with its file.
+fn describe_part(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    let options = crate::reading::options().allow_objects(true);
+    let (input, selection) = Selection::default().open(path)?;
+    let source = selection.open_one(&input, &options, false)?;
+    let header = HeaderFacts::of(source.dtype(), source.order(), source.shape());
+    let stats = arguments.stats.then(|| stats_of_opened(Ok(source)));
+    let facts = ArrayFacts { version: None, header, place: ElementLocation::Part {}, stats };
+    let file =
+        FileFacts { file: display_name(path), file_size: None, ..FileFacts::of(&input, input.format())? };
+    file.print_with_arrays(&[facts], arguments.json, out)
 }
 
 fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
@@ -95,7 +112,7 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
         let source = Source::npy(table.array(&crate::reading::options())?, input.name());
         let header = HeaderFacts::of(source.dtype(), source.order(), source.shape());
         let stats = arguments.stats.then(|| stats_of(&source));
-        let facts = ArrayFacts { version: None, header, place: ElementLocation::Text {}, stats };
+        let facts = ArrayFacts { version: None, header, place: ElementLocation::Part {}, stats };
         return FileFacts::of(input, Format::Csv)?.print_with_arrays(&[facts], arguments.json, out);
     }
     match single_array_facts(input, arguments.stats)? {

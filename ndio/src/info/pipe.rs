@@ -27,7 +27,7 @@ pub(super) fn describe_pipe(
     let is_npy = Format::detect(&first) == Some(Format::Npy);
     let mut all = io::Cursor::new(first).chain(pipe);
     if !is_npy || arguments.stats {
-        let input = Input::from_pipe(path, &mut all)?;
+        let input = Input::from_pipe(path, &mut all)?.gunzipped()?;
         return describe_input(&input, arguments, out).map_err(|failure| input.at(failure));
     }
     let (file, arrays) = npy_facts(path, CountingReader { input: all, count: Rc::default() })

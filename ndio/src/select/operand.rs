@@ -108,6 +108,16 @@ fn operand_of(path: &Path) -> Operand {
     if is_file(text) {
         return whole();
     }
+    // Fields as NumPy writes them: x.npy['pos']['x'], in a shell also without quotes.
+    let (mut file, mut fields) = (text, Vec::new());
+    while let Some((before, name)) =
+        bracketed(file).and_then(|(before, name)| Some((before, field_name(name)?)))
+    {
+        (file, _) = (before, fields.insert(0, name));
+    }
+    if !fields.is_empty() && is_file(file) {
+        return Operand { path: file.into(), name: Some(fields.join(".")), slice: None };
+    }
     if let Some((file, slice)) = bracketed(text)
         && is_file(file)
     {
@@ -134,6 +144,14 @@ fn name_and_slice(part: &str) -> (Option<String>, Option<String>) {
         None if part.is_empty() => (None, None),
         None => (Some(part.to_owned()), None),
     }
+}
+
+/// Returns the name of a field in brackets; what is not a name is a slice.
+fn field_name(text: &str) -> Option<&str> {
+    let name = text.trim_matches(['\'', '"']);
+    let is_name = name.starts_with(|char: char| char.is_alphabetic() || char == '_')
+        && name.chars().all(|char| char.is_alphanumeric() || char == '_');
+    is_name.then_some(name)
 }
 
 /// Divides `x[0, 1]` into `x` and `0, 1`.
@@ -182,6 +200,7 @@ mod tests {
         assert_eq!(found("x[0].npy"), ("x[0].npy".into(), None, None));
         assert_eq!(found("x[0].npy[5]"), ("x[0].npy".into(), None, some("5")));
         assert_eq!(found("x.npy:2"), ("x.npy".into(), some("2"), None));
+        assert_eq!(found("x.npy['pos'][x]"), ("x.npy".into(), some("pos.x"), None));
         assert_eq!(found("none.npy:2"), ("none.npy:2".into(), None, None));
         assert_eq!(operand_of(Path::new("https://host:8000/a:b.npz#w.x[0]")).name, some("w.x"));
         assert_eq!(operand_of(Path::new("-:w")), Operand { path: "-".into(), name: some("w"), slice: None });

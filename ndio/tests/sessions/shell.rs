@@ -81,7 +81,7 @@ macro_rules! sessions {
 sessions!(password show verify scan join pack query questions json plot manual stacks);
 
 // They write and show dtypes without a byte order, for which this machine's is used.
-sessions!(#[cfg(target_endian = "little")] info select found convert neighbors tables diff hostile streams made repair);
+sessions!(#[cfg(target_endian = "little")] info select found convert neighbors tables diff hostile streams made repair habits tasks);
 
 #[cfg(target_pointer_width = "64")]
 sessions!(verify_bad verify_ra);

@@ -253,6 +253,13 @@ fn dialect_of(
     Ok((dialect, header))
 }
 
+/// Whether the first line of a table has the names of its columns, and rows follow.
+pub(super) fn has_names(input: &File, name: &Path, options: InferOptions) -> Result<bool, Failure> {
+    let (dialect, header) = dialect_of(input, name, options)?;
+    let mut lines = BufReader::new(rewound(input)?).lines().take(2);
+    Ok(dialect.has_header && !header.is_empty() && lines.nth(1).is_some())
+}
+
 /// Converts a table to an NPY file, with the types that its columns have: records, or an array of two axes where there are no names and one
 /// type has room for all. Returns the columns, and how many values each lacks.
 pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File) -> Result<String, Failure> {

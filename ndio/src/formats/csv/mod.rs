@@ -87,7 +87,13 @@ impl FileFormat for Csv {
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
         let dtype = arguments.dtype.as_deref().map(parse_dtype).transpose()?;
         let mut made = arguments.temporary_file_near_output()?;
-        match arguments.infer {
+        // A table with names has columns of different types, unless it is said to be one of numbers.
+        let is_inferred = arguments.infer
+            || dtype.is_none()
+                && !arguments.header
+                && infer::has_names(&input.file()?, input.name(), arguments.infer_options())
+                    .map_err(|failure| input.at(failure))?;
+        match is_inferred {
             true => {
                 let found = infer::infer(&input.file()?, input.name(), arguments.infer_options(), &made);
                 report(&input.at(found.map_err(|failure| input.at(failure))?));
