@@ -78,8 +78,8 @@ struct Rest {
 
 /// Returns the arguments of this program for a verb of others, and puts the file first where a condition precedes it.
 fn translated(verb: &str, rest: &[OsString]) -> Option<Vec<OsString>> {
-    if rest.iter().any(|word| word == "-h" || word == "--help") {
-        return None;
+    if let Some(help) = rest.iter().find(|word| *word == "-h" || *word == "--help") {
+        return Some(vec![verb_of(verb)?.into(), help.clone()]);
     }
     let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-') || *word == "-";
     let rest = Rest {
@@ -89,6 +89,21 @@ fn translated(verb: &str, rest: &[OsString]) -> Option<Vec<OsString>> {
     };
     let makers = [as_question, as_selection, as_archive_change, as_conversion];
     makers.iter().find_map(|make| make(verb, &rest))
+}
+
+/// Returns the verb whose help explains a verb of others.
+fn verb_of(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "head" | "tail" | "sample" | "sort" | "get" | "filter" | "select" => "show",
+        "hist" | "histogram" | "draw" | "view" | "image" => "plot",
+        "median" | "percentile" | "quantile" => "stats",
+        "where" | "argmin" | "argmax" => "find",
+        "rm" | "remove" | "delete" | "mv" | "rename" | "add" | "append" => "pack",
+        "transpose" | "reshape" | "slice" => "convert",
+        "min" | "max" | "mean" | "std" | "sum" => "calc",
+        "zeros" => "new",
+        _ => return None,
+    })
 }
 
 /// Puts a verb of this program, and its options, before other arguments.
@@ -205,7 +220,8 @@ fn as_archive_change(verb: &str, Rest { all, words, has_output }: &Rest) -> Opti
             line(&["pack", "--update"], rest)
         }
         "repair" if words.len() == 2 && !*has_output => {
-            line(&["repair", "-o"], vec![words[1].clone(), words[0].clone()])
+            let output = rest.remove(rest.iter().rposition(|word| *word == words[1])?);
+            line(&["repair", "-o"], [output].into_iter().chain(rest))
         }
         "pack" if *has_output => {
             let output = take_output(&mut rest)?;
