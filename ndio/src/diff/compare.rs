@@ -221,6 +221,7 @@ impl BlockComparison<'_> {
                 let is_equal = a == b
                     || !strict_nan && a.is_nan() && b.is_nan()
                     || self.is_near(a.re, b.re, size) && self.is_near(a.im, b.im, size);
+                self.differences.lone_nan_count += u64::from(a.is_nan() != b.is_nan());
                 self.note_numbers((index, count), is_equal, (a - b).norm(), b.norm());
             }
             return Ok(());

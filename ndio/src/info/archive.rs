@@ -190,8 +190,7 @@ fn storage_text(member: &NpzMember) -> String {
 pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options().allow_objects(true))?;
     file_facts(input, &archive)?.print(None, out)?;
-    let mut all_stats = Vec::new();
-    let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
+    let mut rows = vec![(["member", "array", "bytes", "packed", "method"].map(str::to_owned), None)];
     let mut are_sound = true;
     for_each_member(&archive, input, stats, |known| {
         let is_truncated = known.is_truncated();
@@ -208,26 +207,16 @@ pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Writ
             None => "no array".to_owned(),
         };
         let name = escape_for_terminal(known.member.file_name());
-        if let Some(stats) = known.stats {
-            all_stats.push((name.clone(), stats));
-        }
-        rows.push([
-            name,
-            what,
-            known.member.size().to_string(),
-            known.member.compressed_size().to_string(),
-            storage_text(known.member),
-        ]);
+        let (size, packed) = (known.member.size().to_string(), known.member.compressed_size().to_string());
+        rows.push(([name, what, size, packed, storage_text(known.member)], known.stats));
         Ok(())
     })?;
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().map(|(row, _)| row[column].chars().count().min(60)).max().unwrap_or(0);
     let [a, b, c, d] = [0, 1, 2, 3].map(width);
-    for [name, what, size, packed, how] in &rows {
+    for ([name, what, size, packed, how], stats) in &rows {
         writeln!(out, "  {name:<a$}  {what:<b$}  {size:>c$}  {packed:>d$}  {how}")?;
-    }
-    for (name, stats) in all_stats {
-        writeln!(out, "  {name}")?;
-        stats.print(out)?;
+        stats.as_ref().map_or(Ok(()), |stats| stats.print(out))?;
     }
     Ok(are_sound)
 }

@@ -15,6 +15,7 @@ use super::table::{COMMENT, TableReader};
 use super::{CsvDialect, has_tabs};
 use crate::failure::Failure;
 use crate::growth;
+use crate::list::plural;
 
 /// What the cells of a column are, as a set.
 mod types {
@@ -282,9 +283,9 @@ pub(super) fn infer(input: &File, name: &Path, options: InferOptions, out: &File
     }
     if dialect.has_header && columns.len() != header.len() {
         let text = format!(
-            "the first line has {} names, and the others have {} columns",
-            header.len(),
-            columns.len()
+            "the first line has {}, and the others have {}",
+            plural(header.len(), "name"),
+            plural(columns.len(), "column")
         );
         return Err(text.into());
     }

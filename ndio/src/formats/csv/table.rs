@@ -13,6 +13,7 @@ use super::CsvDialect;
 use super::read::NOT_A_NUMBER_REASON;
 use crate::failure::Failure;
 use crate::growth;
+use crate::list::plural;
 use crate::progress::Progress;
 
 /// What takes the values of a piece, and the number of columns.
@@ -408,8 +409,7 @@ fn truncated_cell(cell: &str) -> String {
 }
 
 fn width_error_text(found: usize, before: usize) -> String {
-    let columns = |count: usize| if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
-    format!(": expected {}, found {}", columns(before), columns(found))
+    format!(": expected {}, found {}", plural(before, "column"), plural(found, "column"))
 }
 
 /// The rows of the new file.
