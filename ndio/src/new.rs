@@ -51,8 +51,11 @@ enum NewContent {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     const BLOCK_ELEMENTS: u64 = 1 << 16;
     let dtype = parse_dtype(&arguments.dtype)?;
-    if dtype.has_object() || shape_words(&arguments.shape).contains(&"-1") {
-        return Err("lengths are known, and elements are not Python objects".into());
+    if dtype.has_object() {
+        return Err("it makes no Python objects".into());
+    }
+    if shape_words(&arguments.shape).contains(&"-1") {
+        return Err("a new array has no length of -1".into());
     }
     check_npy_name(&arguments.output)?;
     let shape = parse_shape(&arguments.shape, 0, &dtype)?;

@@ -157,8 +157,9 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
         }
         contents.push((name, bytes));
     }
-    let renamed = renamed_contents(arguments)?;
     let mut update = NpzUpdate::open(path)?;
+    // Read under the lock, so that no other process changes what gets another name.
+    let renamed = renamed_contents(arguments)?;
     if !(contents.is_empty() && renamed.is_empty()) && update.members().iter().any(NpzMember::is_encrypted) {
         return Err(at(path, "it has encrypted members, and new ones would not be encrypted".into()));
     }

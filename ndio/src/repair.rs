@@ -9,11 +9,11 @@ use ndarray_io::NpzFile;
 use ndarray_io::header::{Extent, Order};
 
 use super::convert;
-use super::failure::{Failure, is_read_failure, report};
+use super::failure::{Failure, at, is_read_failure, report};
 use super::formats::{Format, options_like, write_archive};
 use super::input::{Input, SequentialReader, temporary_file};
 use super::list::plural;
-use super::output::{Content, Output};
+use super::output::{Content, Output, is_same_file};
 use super::select::Arrays;
 use super::source::Source;
 use super::unpack::open_or_salvage;
@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    if is_same_file(&arguments.file, &arguments.output) {
+        return Err(at(&arguments.output, "the damaged file stays as it is: name another output".into()));
+    }
     let input = Input::open(&arguments.file)?;
     match input.format() {
         Format::Npz => repair_archive(&input, arguments, out),
@@ -126,11 +129,10 @@ fn repair_archive(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
                     continue;
                 }
                 let mut content = temporary_file()?;
-                let is_first = names.insert(member.file_name().to_owned());
-                let copied = match is_first {
-                    true => check_array(&archive, index, input)
+                let copied = match names.contains(member.file_name()) {
+                    false => check_array(&archive, index, input)
                         .and_then(|()| Ok(archive.copy_raw(index, &content)?)),
-                    false => Err(format!("another member is called '{}'", member.file_name()).into()),
+                    true => Err(format!("another member is called '{}'", member.file_name()).into()),
                 };
                 match copied {
                     Ok(len) => {
@@ -138,6 +140,7 @@ fn repair_archive(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
                         let options = options_like(None, None, Some(member))?;
                         new.add_raw(member.file_name().to_owned(), content, len, &options)?;
                         (count, end) = (count + 1, member.range().end);
+                        names.insert(member.file_name());
                     }
                     Err(failure) if !is_read_failure(&failure) => {
                         report(&input.at(failure));

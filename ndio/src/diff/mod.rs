@@ -14,7 +14,7 @@ use ndarray_io::header::Order;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 use serde_json::{Map, Value, json};
 
-use super::failure::{Failure, at, in_block, is_broken_pipe, report};
+use super::failure::{Failure, at, escape_for_terminal, in_block, is_broken_pipe, report};
 use super::formats::Format;
 use super::input::{Input, for_each_file, is_stack, temporary_file};
 use super::places::{Places, index_text};
@@ -106,7 +106,7 @@ impl<'a> Report<'a> {
 }
 
 fn prefix(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{name}: ") }
+    if name.is_empty() { String::new() } else { format!("{}: ", escape_for_terminal(name)) }
 }
 
 /// Says that only one side has something.
@@ -249,7 +249,11 @@ fn compare_files(
     let (mut ones, mut twos) = (of_a.open_all(a, options, true)?, of_b.open_all(b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
-        let name = if number == 0 { name.to_owned() } else { format!("{}array {number}", prefix(name)) };
+        let name = match (number, name) {
+            (0, name) => name.to_owned(),
+            (_, "") => format!("array {number}"),
+            (_, name) => format!("{name}: array {number}"),
+        };
         match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
@@ -447,7 +451,8 @@ impl Report<'_> {
             self.text += &format!("{}  {rest}\n", prefix(self.name));
         }
         if found.fields.len() > 1 {
-            let counts = found.fields.iter().map(|(field, count)| format!("{field} {count}"));
+            let counts =
+                found.fields.iter().map(|(field, count)| format!("{} {count}", escape_for_terminal(field)));
             let text = format!("of the fields: {}", counts.collect::<Vec<_>>().join(", "));
             let counts = found.fields.iter().map(|(field, count)| (field.clone(), json!(count)));
             self.say("fields", Value::Object(counts.collect()), text);
