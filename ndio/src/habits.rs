@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 
-use super::{Program, select};
+use super::{Program, remote, select};
 
 /// Adds the verb that files alone mean: `info` of one file, and `ls` of several or of a folder.
 pub(crate) fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -31,9 +31,10 @@ pub(crate) fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsStri
     arguments
 }
 
-/// Whether an argument names an existing file, with a part of it or without.
+/// Whether an argument names an existing file, or any object, with a part of it or without.
 fn is_file(argument: &OsString) -> bool {
-    argument == "-" || select::file_of(Path::new(argument)).exists()
+    let path = Path::new(argument);
+    argument == "-" || remote::is_url(path) || select::file_of(path).exists()
 }
 
 /// Takes the number of rows from options such as `-n 3`, `-n3` and `-3`.
@@ -146,15 +147,17 @@ fn is_condition(word: &str) -> bool {
 }
 
 /// The file and the condition may be in either order.
-fn as_selection(verb: &str, Rest { all, .. }: &Rest) -> Option<Vec<OsString>> {
+fn as_selection(verb: &str, Rest { all, words, .. }: &Rest) -> Option<Vec<OsString>> {
     let mut rest = all.clone();
     match verb {
         "filter" | "select" => {
             let condition = take_word(&mut rest, is_condition)?;
             line(&["show", "--where"], [condition].into_iter().chain(rest))
         }
-        "find" | "where" | "count" | "query" => {
+        "find" | "where" | "count" | "query" if words.len() > 1 => {
             let condition = take_word(&mut rest, is_condition)?;
+            // Otherwise it is the name of a file that does not exist.
+            rest.iter().find(|word| is_file(word))?;
             match verb {
                 "query" => line(&["show", "--where"], [condition].into_iter().chain(rest)),
                 "count" => {
