@@ -36,13 +36,15 @@ fn display_name(path: &Path) -> String {
 struct LocatedMessage {
     text: String,
     is_read_failure: bool,
+    kind: Option<ErrorKind>,
     place: Map<String, Value>,
 }
 
 impl LocatedMessage {
     /// Replaces the text of an error. What is known of its place is kept.
     fn replacing(failure: &Failure, text: String) -> Self {
-        Self { text, is_read_failure: is_read_failure(failure), place: place_of(failure) }
+        let (is_read_failure, kind) = (is_read_failure(failure), kind_of(failure));
+        Self { text, is_read_failure, kind, place: place_of(failure) }
     }
 
     /// Names the file, unless a name is known.
@@ -50,6 +52,12 @@ impl LocatedMessage {
         self.place.entry("file").or_insert_with(|| name.to_string_lossy().into());
         self.into()
     }
+}
+
+/// Returns the kind of an error of the library.
+fn kind_of(failure: &Failure) -> Option<ErrorKind> {
+    let of_library = || Some(failure.downcast_ref::<ndarray_io::Error>()?.kind());
+    failure.downcast_ref::<LocatedMessage>().map_or_else(of_library, |known| known.kind)
 }
 
 /// Returns what kind of error it is, and its file, member and index, as far as they are known.
@@ -141,8 +149,7 @@ pub(crate) fn is_read_failure(failure: &Failure) -> bool {
 
 /// Whether an error says that what was read is damaged.
 pub(crate) fn is_damage(failure: &Failure) -> bool {
-    let kinds = [ErrorKind::Malformed, ErrorKind::Truncated, ErrorKind::BadMagic];
-    place_of(failure).get("kind").is_some_and(|kind| kinds.iter().any(|one| *kind == kind_name(*one)))
+    matches!(kind_of(failure), Some(ErrorKind::Malformed | ErrorKind::Truncated | ErrorKind::BadMagic))
 }
 
 /// Whether an error is of writing to standard output, and says so.

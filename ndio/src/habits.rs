@@ -15,7 +15,6 @@ pub(crate) fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsStri
             |verb: &Command| verb.get_name() == name || verb.get_all_aliases().any(|alias| alias == name);
         name == "help" || Program::command().get_subcommands().any(names)
     };
-    let exists = |path: &OsString| select::file_of(Path::new(path)).exists();
     if let [_, verb, rest @ ..] = &arguments[..]
         && let Some(translated) = verb.to_str().and_then(|verb| translated(verb, rest))
     {
@@ -31,10 +30,14 @@ pub(crate) fn with_verb(arguments: impl Iterator<Item = OsString>) -> Vec<OsStri
     arguments
 }
 
-/// Whether an argument names an existing file, or any object, with a part of it or without.
+/// Whether an argument names an existing file or folder, with a part of it or without.
+fn exists(argument: &OsString) -> bool {
+    select::file_of(Path::new(argument)).exists()
+}
+
+/// Whether an argument is a file rather than a condition: also standard input, and any object.
 fn is_file(argument: &OsString) -> bool {
-    let path = Path::new(argument);
-    argument == "-" || remote::is_url(path) || select::file_of(path).exists()
+    argument == "-" || remote::is_url(Path::new(argument)) || exists(argument)
 }
 
 /// Takes the number of rows from options such as `-n 3`, `-n3` and `-3`.
@@ -317,7 +320,7 @@ pub(crate) fn meant_by(verb: &str) -> Option<&'static str> {
         "create" | "ones" | "full" | "random" | "arange" => {
             "ndio new zeros|arange|random --shape 3,4 -o FILE"
         }
-        "slice" | "crop" | "cast" | "astype" | "reshape" | "transpose" | "csv" => {
+        "slice" | "crop" | "cast" | "astype" | "reshape" | "csv" => {
             "ndio convert; a part is written with the file: 'x.npy[:10]'"
         }
         "validate" | "test" | "fsck" => {

@@ -129,7 +129,7 @@ fn elements(
         Kind::Bool => Scalar::new(Kind::Float, 8, ByteOrder::NATIVE),
         kind => Scalar::new(kind, if kind == Kind::Complex { 16 } else { 8 }, ByteOrder::NATIVE),
     };
-    let wide: DType = wide.ok_or("there is no such number")?.into();
+    let wide: DType = wide.ok_or("the dtype is not a number")?.into();
     let all = DynArray::from_bytes(wide, vec![count], Order::C, &bytes)?;
     let casting = if kind == Kind::Bool { Casting::Unsafe } else { Casting::SameKind };
     Ok(all.cast_to(dtype, casting)?.bytes().to_vec())

@@ -90,11 +90,21 @@ fn describe_part(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Res
     let options = crate::reading::options().allow_objects(true);
     let (input, selection) = Selection::default().open(path)?;
     let source = selection.open_one(&input, &options, false)?;
+    let file =
+        FileFacts { file: display_name(path), file_size: None, ..FileFacts::of(&input, input.format())? };
+    print_without_place(file, source, arguments, out)
+}
+
+/// Prints an array whose elements have no place of their own in the file.
+fn print_without_place(
+    file: FileFacts,
+    source: Source,
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
     let header = HeaderFacts::of(source.dtype(), source.order(), source.shape());
     let stats = arguments.stats.then(|| stats_of_opened(Ok(source)));
     let facts = ArrayFacts { version: None, header, place: ElementLocation::Part {}, stats };
-    let file =
-        FileFacts { file: display_name(path), file_size: None, ..FileFacts::of(&input, input.format())? };
     file.print_with_arrays(&[facts], arguments.json, out)
 }
 
@@ -110,10 +120,7 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
     }
     if let Some(table) = csv_table(input)? {
         let source = Source::npy(table.array(&crate::reading::options())?, input.name());
-        let header = HeaderFacts::of(source.dtype(), source.order(), source.shape());
-        let stats = arguments.stats.then(|| stats_of(&source));
-        let facts = ArrayFacts { version: None, header, place: ElementLocation::Part {}, stats };
-        return FileFacts::of(input, Format::Csv)?.print_with_arrays(&[facts], arguments.json, out);
+        return print_without_place(FileFacts::of(input, Format::Csv)?, source, arguments, out);
     }
     match single_array_facts(input, arguments.stats)? {
         Some(facts) => FileFacts::of(input, input.format())?.print_with_arrays(&[facts], arguments.json, out),
