@@ -68,7 +68,21 @@ def tests(text):
 
 
 def listed(lines):
-    return "\n".join(f"- {reason}: {', '.join(f'`{name}`' for name in names)}" for reason, names in sorted(lines.items()))
+    """A line for each reason: the modules of its tests, each with their number, or the name of the only one."""
+    listed = []
+    for reason, names in sorted(lines.items()):
+        modules = {}
+        for name in names:
+            modules.setdefault(name.rpartition("::")[0] or name, []).append(name)
+        listed.append(f"- {reason}: " + ", ".join(f"`{tests[0]}`" if len(tests) == 1 else f"`{module}` ({len(tests)})" for module, tests in modules.items()))
+    return "\n".join(listed)
+
+
+def kept(page):
+    """The rows and lists of a page, by the names of their targets: they remain if a target has not run again."""
+    rows = {match[1]: match[0] for match in re.finditer(r"^\| ([^|]+) \| [0-9a-f]{8}.*\|$", page, re.M)}
+    lists = {match[1]: match[0].rstrip() + "\n" for match in re.finditer(r"^\n## (.*): left out\n\n(?:- .*\n)+", page, re.M)}
+    return rows, lists
 
 
 def commits_since(commit):
@@ -76,11 +90,12 @@ def commits_since(commit):
 
 
 def main():
-    folder, page = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    folder, path = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    page = path.read_text()
     results = {target: (folder / f"{target}.txt").read_text(errors="replace") for target in NAMES if (folder / f"{target}.txt").exists()}
     whole = tests(results.get("x86_64", ""))
     ran_whole = {key for key, end in whole.items() if end.startswith("ok")}
-    rows, notes, wrong, commits = [], [], [], []
+    (rows, notes), wrong = kept(page), []
     for target, text in results.items():
         found = tests(text)
         compiler = re.search(r"^rustc (\S+)", text, re.M)
@@ -103,21 +118,22 @@ def main():
                 left.setdefault(end.removeprefix("ignored").strip(", ") or "ignored", []).append(key[1])
         count_left = sum(map(len, left.values()))
         extra = len({key for key, end in found.items() if end.startswith("ok")} - ran_whole) if target not in APART else 0
-        commits.append(re.search(r"^target: of commit (.*)", text, re.M)[1])
-        rows.append(f"| {NAMES[target]} | {commits[-1]} | {compiler[1] if compiler else ''} | {passed} | {failed} | {count_left or ''} | {extra or ''} |")
+        commit = re.search(r"^target: of commit (.*)", text, re.M)[1]
+        name = NAMES[target]
+        rows[name] = f"| {name} | {commit} | {compiler[1] if compiler else ''} | {passed} | {failed} | {count_left or ''} | {extra or ''} |"
         failed_names = [key[1] for key, end in found.items() if not end.startswith(("ok", "ignored"))]
         if failed_names:
             left["failed"] = failed_names
-        if left:
-            notes.append(f"\n## {NAMES[target]}: left out\n\n{listed(left)}\n")
-    head = page.read_text().split("<!-- made by .ci/machines -->")[0] if page.exists() else "# Platforms\n\n"
-    table = "\n".join(rows)
-    oldest = max(commits, key=commits_since)
-    page.write_text(
+        notes[name] = f"\n## {name}: left out\n\n{listed(left)}\n" if left else ""
+    head = page.split("<!-- made by .ci/machines -->")[0]
+    names = [name for name in NAMES.values() if name in rows]
+    table = "\n".join(rows[name] for name in names)
+    oldest = max((rows[name].split("|")[2].strip() for name in names), key=commits_since)
+    path.write_text(
         f"{head}<!-- made by .ci/machines -->\n\n"
         f"Of commit {oldest}, the oldest of these, or later ones, on {datetime.date.today()}.\n\n"
         "| target | commit | compiler | passed | failed | left out of x86-64's | of its own |\n|---|---|---|---|---|---|---|\n"
-        f"{table}\n{''.join(notes)}"
+        f"{table}\n{''.join(notes.get(name, '') for name in names)}"
     )
     for line in wrong:
         print(line)
