@@ -399,6 +399,52 @@ def tables(program, rng, count, folder):
             assert (found[name] == array).all() if array.dtype.kind not in "fM" else np.array_equal(found[name], array, equal_nan=True), (name, found[name], cells)
 
 
+def random_json_column(rng, rows):
+    """A column of JSON lines: what NumPy has of it, and its values."""
+    kind = rng.choice(["i8", "u8", "f8", "M8[D]", "U", "b1"])
+    one = {
+        "i8": lambda: rng.randint(-(2**63), 2**62),
+        "u8": lambda: rng.randint(2**63, 2**64 - 1),
+        "f8": lambda: rng.choice([rng.gauss(0, 1e10), 0.5, "inf", "-inf"]),
+        "U": lambda: rng.choice(["007", "NA", "true", "1.5", "λ日😀\n\"", " b "]),
+        "M8[D]": lambda: str(np.datetime64(rng.randint(-(10**5), 10**5), "D")),
+        "b1": lambda: rng.random() < 0.5,
+    }[kind]
+    values = [one() for _ in range(rows)]
+    if rng.random() < 0.4 and kind != "b1":
+        values = values[:1] + [None if rng.random() < 0.2 else value for value in values[1:]]
+    kind = "f8" if None in values and kind in ("i8", "u8") else kind
+    values[0] = 0.5 if kind == "f8" else values[0]
+    gone = {"f8": float("nan"), "U": "", "M8[D]": "NaT"}
+    return np.array([float(value) if kind == "f8" and value is not None else gone[kind] if value is None else value for value in values], kind), values
+
+
+def json_lines(program, rng, count, folder):
+    """JSON lines that Python writes become what NumPy has of them, and what ndio writes is what Python reads."""
+    for _ in range(count):
+        rows = rng.choice([1, 3, 40, 3000])
+        columns = {f"name {number}": random_json_column(rng, rows) for number in range(rng.randint(1, 6))}
+        is_nested, is_lacking = rng.random() < 0.5, rng.random() < 0.5
+        with open(folder / "t.jsonl", "w", newline="") as file:
+            for row in range(rows):
+                line = {name: values[row] for name, (_, values) in columns.items()}
+                if is_lacking and row > 0:  # a key that is missing is a value that is missing
+                    line = {name: line[name] for name in rng.sample(list(line), len(line)) if line[name] is not None}
+                json.dump({"in": line} if is_nested else line, file, ensure_ascii=rng.random() < 0.5)
+                file.write(rng.choice(["\n", "\r\n", "\n\n"]))
+        said = ndio(program, "convert", folder / "t.jsonl", folder / "t.npy", "--force")
+        assert said.returncode == 0, said.stderr
+        found = np.load(folder / "t.npy")
+        assert found.dtype == [(f"in.{name}" if is_nested else name, array.dtype.str) for name, (array, _) in columns.items()], found.dtype
+        lines = [json.loads(line) for line in ndio(program, "convert", folder / "t.npy", "-", "--to", "jsonl").stdout.splitlines()]
+        for name, (array, _) in zip(found.dtype.names, columns.values()):
+            assert np.array_equal(found[name], array, equal_nan=array.dtype.kind in "fM"), (name, found[name], array)
+            kind, back = array.dtype.kind, [line[name] for line in lines]
+            if kind in "fM":
+                back = [("nan" if kind == "f" else "NaT") if value is None else value for value in back]
+            assert np.array_equal(np.array(back, array.dtype), array, equal_nan=kind in "fM"), (name, back, array)
+
+
 def made(program, rng, count, folder):
     """What `new` makes, `repair` saves, `diff --ulp` counts, and what is compressed by gzip."""
     for _ in range(count):
@@ -454,6 +500,7 @@ def main():
         checks(program, folder)
         forms(program, rng, asked.cases // 20, folder)
         tables(program, rng, asked.cases // 20, folder)
+        json_lines(program, rng, asked.cases // 20, folder)
         made(program, rng, asked.cases // 20, folder)
         large(program, folder)
     print("passed")

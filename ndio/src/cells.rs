@@ -194,8 +194,7 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
 
 /// Writes an array as one line of JSON, block by block: `dtype`, `shape`, and `values` in nested lists.
 ///
-/// Records become objects, and complex numbers become lists of two numbers. NaN and infinities, which JSON
-/// cannot represent, become strings.
+/// Records become objects, and complex numbers become lists of two numbers. Of what JSON lacks, NaN and NaT become `null`, and infinities strings.
 pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
     source.check_complete()?;
     let (dtype, shape) = (source.dtype(), source.shape());
@@ -205,8 +204,32 @@ pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Fa
     let lists = shape.iter().take_while(|length| **length > 0);
     let is_large = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
     let shape = if source.len() == 0 && is_large { &[0] } else { shape };
+    put_nested_lists(shape, &mut out, &mut put_elements(source))?;
+    out.text.extend_from_slice(b"}\n");
+    out.flush()
+}
+
+/// Writes what each index of the first axis has as a line of JSON.
+pub(crate) fn write_json_lines(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
+    source.check_complete()?;
+    let (count, within) = source.shape().split_first().ok_or("a single element has no rows")?;
+    let (mut out, mut put) = (TextBuffer::new(file), put_elements(source));
+    if source.len() == 0 && *count > 1 << 20 {
+        return Err(format!("{count} rows without elements cannot be written as JSON lines").into());
+    }
+    for _ in 0..*count {
+        put_nested_lists(within, &mut out, &mut put)?;
+        out.text.push(b'\n');
+        out.flush_if_full()?;
+    }
+    out.flush()
+}
+
+/// Returns a function that appends the elements, one after another.
+fn put_elements(source: &Source) -> impl FnMut(&mut TextBuffer<'_>) -> Result<(), Failure> {
+    let dtype = source.dtype();
     let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
-    put_nested_lists(shape, &mut out, &mut |out| {
+    move |out| {
         let array = match block.take() {
             Some(array) => array,
             None => {
@@ -223,9 +246,7 @@ pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Fa
         number += 1;
         block = (number < array.len()).then_some(array);
         Ok(())
-    })?;
-    out.text.extend_from_slice(b"}\n");
-    out.flush()
+    }
 }
 
 /// Formats a dtype in NumPy's notation, without quotes if it is only a name.
@@ -311,11 +332,16 @@ fn put_json_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(),
         _ if is_displayed_as_number(scalar) => {
             let at = out.len();
             put_scalar(dtype, bytes, out)?;
-            quote_if_not_finite(out, at);
+            replace_not_finite(out, at);
         }
         _ => {
             let mut text = Vec::new();
             put_scalar(dtype, bytes, &mut text)?;
+            let is_time = matches!(scalar.kind(), Kind::Datetime(_) | Kind::Timedelta(_));
+            if is_time && text == b"NaT" {
+                out.extend_from_slice(b"null");
+                return Ok(());
+            }
             serde_json::to_writer(out, &String::from_utf8_lossy(&text))?;
         }
     }
@@ -336,13 +362,20 @@ fn is_json_literal(scalar: &Scalar) -> bool {
 fn put_json_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     let at = out.len();
     put_float(bytes, is_big, out);
-    quote_if_not_finite(out, at);
+    replace_not_finite(out, at);
 }
 
-/// Makes a float that JSON does not have (infinite, or NaN) a text.
-fn quote_if_not_finite(out: &mut Vec<u8>, at: usize) {
-    if out[at..].iter().any(|byte| matches!(byte, b'N' | b'n')) {
-        out.insert(at, b'"');
-        out.push(b'"');
+/// Makes `null` of NaN, which JSON does not have, and a text of infinity.
+fn replace_not_finite(out: &mut Vec<u8>, at: usize) {
+    match &out[at..] {
+        b"NaN" | b"nan" => {
+            out.truncate(at);
+            out.extend_from_slice(b"null");
+        }
+        text if text.iter().any(|byte| matches!(byte, b'N' | b'n')) => {
+            out.insert(at, b'"');
+            out.push(b'"');
+        }
+        _ => {}
     }
 }

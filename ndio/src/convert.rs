@@ -173,7 +173,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         None if is_standard => Format::Npy,
         None => {
             return Err(format!(
-                "{name}: the format cannot be derived from the name; --to sets it: npy, npz, ra, csv, raw or npy-stack"
+                "{name}: the format cannot be derived from the name; --to sets it: npy, npz, ra, csv, jsonl, raw or npy-stack"
             )
             .into());
         }
@@ -291,7 +291,7 @@ impl Arguments {
     /// Returns what is changed. The order of raw input, and the dtype of raw and CSV input, say what the input is.
     fn changes(&self, from: Format) -> Result<Changes, Failure> {
         let dtype = match self.dtype.as_deref().map(parse_dtype).transpose()? {
-            Some(dtype) if from.has_header() => {
+            Some(dtype) if from.has_header() || from == Format::JsonLines => {
                 Some((dtype, self.casting.map_or(Casting::SameKind, Into::into)))
             }
             // What does not fit was refused when the text was read.

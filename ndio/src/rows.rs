@@ -28,7 +28,7 @@ pub(crate) struct RowOptions {
     head: Option<usize>,
     /// The last rows
     #[arg(long, value_name = "NUMBER", conflicts_with = "sample", help_heading = "Rows")]
-    tail: Option<usize>,
+    pub(crate) tail: Option<usize>,
     /// This number of rows, chosen by chance
     #[arg(long, value_name = "NUMBER", help_heading = "Rows")]
     sample: Option<usize>,
@@ -172,19 +172,9 @@ impl RowOptions {
         };
         let shown: Vec<usize> =
             (0..first).chain(rows.len() - last..rows.len()).map(|number| rows.get(number)).collect();
-        let array = read_rows(source, shown.iter().copied())?;
-        let (display, read) = (crate::reading::display_options(), crate::reading::options());
-        let mut all_columns = vec![Column::new("", shown.iter().map(usize::to_string).collect(), true)];
-        all_columns.extend(
-            columns(&array, &CellOptions { digits, display: &display, read: &read }).map_err(failure)?,
-        );
-        for column in &mut all_columns {
-            for cell in &mut column.cells {
-                *cell = super::failure::escape_for_terminal(cell);
-            }
-            if last > 0 {
-                column.cells.insert(first, "…".into());
-            }
+        let mut all_columns = row_columns(source, &shown, digits)?;
+        if last > 0 {
+            all_columns.iter_mut().for_each(|column| column.cells.insert(first, "…".into()));
         }
         for line in layout(&all_columns, width) {
             writeln!(out, "{line}")?;
@@ -202,8 +192,24 @@ impl RowOptions {
     }
 }
 
+/// Returns the columns of rows, the first of which has their numbers.
+pub(crate) fn row_columns(
+    source: &Source,
+    rows: &[usize],
+    digits: Option<usize>,
+) -> Result<Vec<Column>, Failure> {
+    let array = read_rows(source, rows.iter().copied())?;
+    let (display, read) = (crate::reading::display_options(), crate::reading::options());
+    let mut found = vec![Column::new("", rows.iter().map(usize::to_string).collect(), true)];
+    found.extend(columns(&array, &CellOptions { digits, display: &display, read: &read }).map_err(failure)?);
+    for cell in found.iter_mut().flat_map(|column| &mut column.cells) {
+        *cell = super::failure::escape_for_terminal(cell);
+    }
+    Ok(found)
+}
+
 /// Reads rows, those that follow one another at once.
-fn read_rows(source: &Source, rows: impl Iterator<Item = usize>) -> Result<DynArray, Failure> {
+pub(crate) fn read_rows(source: &Source, rows: impl Iterator<Item = usize>) -> Result<DynArray, Failure> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for row in rows {
         match runs.last_mut() {

@@ -196,7 +196,7 @@ impl Arguments {
         };
         let mut values: Vec<(String, Value)> = Vec::new();
         let mut take = |values: &mut Vec<_>, names: &[&str]| {
-            values.extend(names.iter().filter_map(|name| found.remove_entry(*name)));
+            values.extend(names.iter().filter_map(|name| found.shift_remove_entry(*name)));
         };
         take(&mut values, &["count", "min"]);
         let percentiles = self.percentiles.iter().zip(percentiles);

@@ -150,7 +150,7 @@ fn compare_paths(
 
 /// Whether a file has arrays by its name, or is a table.
 fn has_arrays(name: &Path) -> bool {
-    Format::of_input(name).is_some_and(|format| format.has_header() || format == Format::Csv)
+    Format::of_input(name).is_some_and(|format| format.has_header() || format.is_table())
 }
 
 /// Compares files of other kinds.

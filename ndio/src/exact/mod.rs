@@ -90,7 +90,7 @@ fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Valu
     };
     let arrays = match format {
         _ if offset > 0 => describe_npy(&input, offset, options)?,
-        Format::Npy | Format::Csv | Format::Raw => describe_npy(&input, 0, options)?,
+        Format::Npy | Format::Csv | Format::JsonLines | Format::Raw => describe_npy(&input, 0, options)?,
         Format::Ra => {
             let mut reader = input.ra_reader(options).map_err(to_fault)?;
             let header = reader.ra_header().cloned();

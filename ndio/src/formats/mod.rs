@@ -1,6 +1,8 @@
 //! The formats. Each has a file with what it is called, how its files begin, how they are opened, and how they are created.
 
+mod columns;
 mod csv;
+mod jsonl;
 mod npy;
 mod npz;
 mod options;
@@ -8,6 +10,7 @@ mod ra;
 mod raw;
 mod stack;
 
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -17,7 +20,7 @@ use ndarray_io::NpzFile;
 use super::changes::Changes;
 use super::convert::Arguments;
 use super::failure::Failure;
-use super::input::Input;
+use super::input::{Input, temporary_file};
 use super::output::Output;
 use super::remote::display_name;
 use super::source::Source;
@@ -33,6 +36,9 @@ pub(crate) enum Format {
     Npz,
     Ra,
     Csv,
+    /// JSON lines
+    #[value(name = "jsonl", alias = "ndjson")]
+    JsonLines,
     Raw,
     /// A folder of NPY files, as Dask writes it
     #[value(name = "npy-stack")]
@@ -101,6 +107,7 @@ impl Format {
             Self::Npz => &npz::Npz,
             Self::Ra => &ra::Ra,
             Self::Csv => &csv::Csv,
+            Self::JsonLines => &jsonl::JsonLines,
             Self::Raw => &raw::Raw,
             Self::Stack => &stack::Stack,
         }
@@ -112,7 +119,12 @@ impl Format {
 
     /// Whether files of the format say what they are, and what their elements are.
     pub(crate) fn has_header(self) -> bool {
-        !matches!(self, Self::Csv | Self::Raw)
+        !self.is_table() && self != Self::Raw
+    }
+
+    /// Whether files of the format are tables of text, whose types are found.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::Csv | Self::JsonLines)
     }
 
     /// Detects a format by the first bytes of a file.
@@ -153,6 +165,24 @@ fn unpacked_name(path: &Path) -> PathBuf {
     if is_gzip { name.with_extension("") } else { name }
 }
 
+/// Returns a table of text as an NPY file with the types that its columns have, if an input is one by its name.
+pub(crate) fn table_as_npy(input: &Input) -> Result<Option<Input>, Failure> {
+    let format = Format::of_input(input.name()).filter(|format| format.is_table());
+    let Some(format) = format.filter(|_| input.detected_format().is_none()) else { return Ok(None) };
+    let mut made = temporary_file()?;
+    match format {
+        Format::JsonLines => jsonl::infer(input, &made)?,
+        _ => csv::infer(input, &made)?,
+    }
+    made.rewind()?;
+    Input::of_file(made, input.name()).map(Some)
+}
+
+/// Returns a table of text as an array; any other input as it is.
+pub(crate) fn as_array(input: Input) -> Result<Input, Failure> {
+    Ok(table_as_npy(&input)?.unwrap_or(input))
+}
+
 /// Returns an iterator over one array.
 fn single_array(one: PendingArray) -> PendingArrays {
     Box::new(std::iter::once(one))
@@ -180,7 +210,7 @@ fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<S
     }
 }
 
-pub(crate) use csv::{CsvDialect, InferOptions, as_array, csv_table, has_tabs};
+pub(crate) use csv::{CsvDialect, InferOptions, has_tabs};
 pub(crate) use npy::{parse_dtype, refuse_bytes_after, refuse_trailing};
 pub(crate) use npz::{compression_of, options_like, write as write_archive};
 pub(crate) use raw::{parse_shape, shape_words};

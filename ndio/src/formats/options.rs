@@ -66,7 +66,7 @@ pub(crate) enum CompressionName {
     Lz4,
 }
 
-use Format::{Csv, Npy, Npz, Ra, Raw, Stack};
+use Format::{Csv, JsonLines, Npy, Npz, Ra, Raw, Stack};
 
 /// An option, and the formats of the input and of the output to which it applies.
 pub(crate) struct FormatOption {
@@ -78,7 +78,7 @@ pub(crate) struct FormatOption {
     formats_text: &'static str,
 }
 
-const ALL: &[Format] = &[Format::Npy, Format::Npz, Format::Ra, Format::Csv, Format::Raw, Format::Stack];
+const ALL: &[Format] = &[Npy, Npz, Ra, Csv, JsonLines, Raw, Stack];
 
 /// The options of `ndio convert` that do not apply to every pair of formats.
 const FORMAT_OPTIONS: &[FormatOption] = &[
@@ -130,7 +130,7 @@ const FORMAT_OPTIONS: &[FormatOption] = &[
     format_option(
         "--casting",
         |given| given.casting.is_some(),
-        &[Npy, Npz, Ra, Stack],
+        &[Npy, Npz, Ra, JsonLines, Stack],
         ALL,
         "input that has a dtype",
     ),
@@ -148,8 +148,8 @@ const FORMAT_OPTIONS: &[FormatOption] = &[
         "--allow-objects",
         |given| given.allow_objects,
         &[Npy, Npz, Stack],
-        &[Npy, Npz, Csv],
-        "input in NPY files and archives, and output in these and CSV",
+        &[Npy, Npz, Csv, JsonLines],
+        "input in NPY files and archives, and output in these, CSV and JSON lines",
     ),
 ];
 

@@ -13,7 +13,7 @@ use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 
 use super::failure::{Failure, escape_for_terminal, failure_json, is_broken_pipe, one_line_message, report};
-use super::formats::{Format, csv_table};
+use super::formats::{Format, table_as_npy};
 use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
 use super::remote::display_name;
@@ -118,9 +118,9 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
             false => print_archive_table(input, arguments.stats, out),
         };
     }
-    if let Some(table) = csv_table(input)? {
+    if let Some(table) = table_as_npy(input)? {
         let source = Source::npy(table.array(&crate::reading::options())?, input.name());
-        return print_without_place(FileFacts::of(input, Format::Csv)?, source, arguments, out);
+        return print_without_place(FileFacts::of(input, Format::of_input(input.name()).unwrap_or(Format::Csv))?, source, arguments, out);
     }
     match single_array_facts(input, arguments.stats)? {
         Some(facts) => FileFacts::of(input, input.format())?.print_with_arrays(&[facts], arguments.json, out),

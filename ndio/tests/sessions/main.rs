@@ -13,6 +13,7 @@ use std::path::Path;
 mod program;
 use program::program;
 
+mod follow;
 mod pages;
 
 #[cfg(unix)]

@@ -3,8 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 /// How a request is answered.
@@ -61,8 +60,17 @@ struct ServerState {
     /// Whether the conditions of requests are ignored.
     ignores_conditions: bool,
     requests: Mutex<Vec<Request>>,
-    running: AtomicUsize,
-    max_running: AtomicUsize,
+    running: Mutex<Running>,
+    has_begun: Condvar,
+}
+
+/// How many requests are answered at the same time.
+#[derive(Default)]
+struct Running {
+    now: usize,
+    max: usize,
+    /// Requests for what begins at or after this offset wait until so many have run at the same time.
+    wanted: Option<(u64, usize)>,
 }
 
 pub(crate) struct Server {
@@ -83,8 +91,8 @@ impl Server {
             answer_with: Mutex::new(Box::new(|_, _| Answer::Correct)),
             ignores_conditions,
             requests: Mutex::default(),
-            running: AtomicUsize::new(0),
-            max_running: AtomicUsize::new(0),
+            running: Mutex::default(),
+            has_begun: Condvar::new(),
         });
         let served = Arc::clone(&shared);
         thread::spawn(move || {
@@ -125,7 +133,13 @@ impl Server {
 
     /// Returns the highest number of concurrent requests.
     pub(crate) fn max_concurrent_requests(&self) -> usize {
-        self.shared.max_running.load(Ordering::Relaxed)
+        self.shared.running.lock().unwrap().max
+    }
+
+    /// Answers requests for what begins at or after an offset only when `count` requests have run at the same time: however slow this machine is, they
+    /// meet; and if they are sent one after another, the client gives up.
+    pub(crate) fn answer_together(&self, from: u64, count: usize) {
+        self.shared.running.lock().unwrap().wanted = Some((from, count));
     }
 }
 
@@ -223,6 +237,7 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
         body.clear();
     }
     request.sent_len = body.len();
+    let start = request.range.as_ref().map_or(0, |range| range.start);
     let place = {
         let mut requests = shared.requests.lock().unwrap();
         requests.push(request);
@@ -232,8 +247,15 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
         let _ = stream.read(&mut byte); // until the client gives up
         return None;
     }
-    let running = shared.running.fetch_add(1, Ordering::Relaxed) + 1;
-    shared.max_running.fetch_max(running, Ordering::Relaxed);
+    {
+        let mut running = shared.running.lock().unwrap();
+        running.now += 1;
+        running.max = running.max.max(running.now);
+        shared.has_begun.notify_all();
+        while running.wanted.is_some_and(|(from, count)| start >= from && running.max < count) {
+            running = shared.has_begun.wait(running).unwrap();
+        }
+    }
     let is_unsized = answer == Answer::WholeWithoutLength;
     let length = if is_unsized { String::new() } else { format!("Content-Length: {announced}\r\n") };
     let head = format!("HTTP/1.1 {status} Told\r\n{length}{fields}\r\n");
@@ -245,7 +267,7 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
             Ok(())
         })
     });
-    shared.running.fetch_sub(1, Ordering::Relaxed);
+    shared.running.lock().unwrap().now -= 1;
     if let Some(request) = shared.requests.lock().unwrap().get_mut(place) {
         request.sent_len = sent;
     }

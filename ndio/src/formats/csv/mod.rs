@@ -6,6 +6,7 @@ mod table;
 mod write;
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -14,12 +15,11 @@ use ndarray_io::ReadOptions;
 
 use super::npy::parse_dtype;
 use super::{
-    CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array, single_array,
-    unpacked_name,
+    CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array, unpacked_name,
 };
 use crate::convert::Arguments;
 use crate::failure::{Failure, report};
-use crate::input::{Input, temporary_file};
+use crate::input::Input;
 use crate::output::Content;
 use crate::source::Source;
 
@@ -36,13 +36,11 @@ pub(crate) struct CsvDialect {
     pub(crate) decimal: u8,
 }
 
-impl CsvDialect {
-    /// Returns a cell with a point before the fraction of its number.
-    fn with_point<'a>(&self, cell: &'a str) -> Cow<'a, str> {
-        match self.decimal {
-            b'.' => Cow::Borrowed(cell),
-            comma => Cow::Owned(cell.replace(char::from(comma), ".")),
-        }
+/// Returns a cell with a point before the fraction of its number.
+pub(super) fn with_point(cell: &str, decimal: u8) -> Cow<'_, str> {
+    match decimal {
+        b'.' => Cow::Borrowed(cell),
+        comma => Cow::Owned(cell.replace(char::from(comma), ".")),
     }
 }
 
@@ -51,21 +49,10 @@ pub(crate) fn has_tabs(name: &Path) -> bool {
     unpacked_name(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"))
 }
 
-/// Returns a table as an NPY file with the types that its columns have, if an input is one by its name.
-pub(crate) fn csv_table(input: &Input) -> Result<Option<Input>, Failure> {
-    if input.detected_format().is_some() || Format::of_input(input.name()) != Some(Format::Csv) {
-        return Ok(None);
-    }
-    let mut made = temporary_file()?;
-    infer::infer(&input.file()?, input.name(), InferOptions::default(), &made)
-        .map_err(|failure| input.at(failure))?;
-    made.rewind()?;
-    Input::of_file(made, input.name()).map(Some)
-}
-
-/// Returns a table as an array; any other input as it is.
-pub(crate) fn as_array(input: Input) -> Result<Input, Failure> {
-    Ok(csv_table(&input)?.unwrap_or(input))
+/// Converts a table to an NPY file with the types that its columns have.
+pub(super) fn infer(input: &Input, out: &File) -> Result<(), Failure> {
+    let found = infer::infer(&input.file()?, input.name(), InferOptions::default(), out);
+    found.map_err(|failure| input.at(failure)).map(drop)
 }
 
 pub(super) struct Csv;

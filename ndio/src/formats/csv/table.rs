@@ -9,8 +9,8 @@ use ndarray::{ArrayView, IxDyn};
 use ndarray_io::blocks::map_in_order;
 use ndarray_io::{ByteOrder, DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 
-use super::CsvDialect;
 use super::read::NOT_A_NUMBER_REASON;
+use super::{CsvDialect, with_point};
 use crate::failure::Failure;
 use crate::growth;
 use crate::list::plural;
@@ -152,7 +152,7 @@ impl TableReader {
         let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
         let dialect = self.dialect;
         let push = |_, cell: &str, values: &mut Vec<T>| {
-            values.push(parse(&dialect.with_point(cell.trim()))?);
+            values.push(parse(&with_point(cell.trim(), dialect.decimal))?);
             Ok(())
         };
         self.for_each_piece(push, &mut |values, columns| rows.put(values, columns))?;
