@@ -255,7 +255,7 @@ fn sample(len: usize, wanted: usize, seed: Option<u64>) -> Vec<usize> {
     // Floyd's algorithm: each set of numbers is equally probable.
     let mut chosen = std::collections::BTreeSet::new();
     for last in len - wanted..len {
-        let number = random.usize(..=last);
+        let number = random.u64(..=last as u64) as usize; // the same where a `usize` has 32 bits
         chosen.insert(if chosen.contains(&number) { last } else { number });
     }
     chosen.into_iter().collect()

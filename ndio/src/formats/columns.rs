@@ -217,8 +217,8 @@ impl Layout {
             (true, [first, ..]) => ((*first).into(), vec![rows, scalars.len()]),
             (false, _) => {
                 let fields = names.iter().zip(&scalars);
-                let record =
-                    fields.fold(RecordBuilder::new(), |record, (name, one)| record.field(name, (*one).into()));
+                let record = fields
+                    .fold(RecordBuilder::new(), |record, (name, one)| record.field(name, (*one).into()));
                 (record.build()?, vec![rows])
             }
         };

@@ -154,7 +154,9 @@ fn for_each_cell<'a>(value: &'a Value, name: &mut String, call: &mut dyn FnMut(&
 /// Returns the text of a cell as CSV would have it, and its types: a number in quotes remains a text, except what JSON lacks.
 fn cell(value: &Value) -> (String, (u8, Option<ndarray_io::dtype::TimeUnit>)) {
     match value {
-        Value::String(text) if matches!(&**text, "inf" | "-inf" | "NaN" | "nan" | "Infinity" | "-Infinity") => {
+        Value::String(text)
+            if matches!(&**text, "inf" | "-inf" | "NaN" | "nan" | "Infinity" | "-Infinity") =>
+        {
             (text.clone(), (types::FLOAT, None))
         }
         Value::String(text) => (text.clone(), text_types(text)),
@@ -168,10 +170,7 @@ fn cell(value: &Value) -> (String, (u8, Option<ndarray_io::dtype::TimeUnit>)) {
 }
 
 /// Calls a function with each line that is not empty.
-fn for_each_line(
-    input: &File,
-    call: &mut dyn FnMut(&Value) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn for_each_line(input: &File, call: &mut dyn FnMut(&Value) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut file = input.try_clone()?;
     file.rewind()?;
     let (total, mut progress) = (file.metadata()?.len(), Progress::new());
@@ -187,7 +186,8 @@ fn for_each_line(
         if text.is_empty() {
             continue;
         }
-        let value = serde_json::from_slice(text).map_err(|error| format!("line {number}: {}", json_error(&error)))?;
+        let value =
+            serde_json::from_slice(text).map_err(|error| format!("line {number}: {}", json_error(&error)))?;
         call(&value).map_err(|failure| format!("line {number}: {failure}"))?;
     }
     Ok(())

@@ -120,7 +120,12 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
     }
     if let Some(table) = table_as_npy(input)? {
         let source = Source::npy(table.array(&crate::reading::options())?, input.name());
-        return print_without_place(FileFacts::of(input, Format::of_input(input.name()).unwrap_or(Format::Csv))?, source, arguments, out);
+        return print_without_place(
+            FileFacts::of(input, Format::of_input(input.name()).unwrap_or(Format::Csv))?,
+            source,
+            arguments,
+            out,
+        );
     }
     match single_array_facts(input, arguments.stats)? {
         Some(facts) => FileFacts::of(input, input.format())?.print_with_arrays(&[facts], arguments.json, out),

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use ndarray_io::NpyWriter;
 use ndarray::arr1;
+use ndarray_io::NpyWriter;
 
 /// A program that runs on, until it is dropped.
 struct Running(Child);
