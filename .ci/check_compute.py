@@ -4,16 +4,20 @@ Expressions are made by chance, of arrays of all dtypes, and evaluated by NumPy 
 """
 
 import argparse
+import base64
 import csv
 import gzip
 import json
 import pathlib
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 import warnings
+import xml.etree.ElementTree
+import zlib
 
 import numpy as np
 
@@ -483,6 +487,85 @@ def made(program, rng, count, folder):
             assert json.loads(said.stdout).get("differing", 0) == (steps > most).sum(), (one, steps, most, said)
 
 
+def png_pixels(png):
+    """The pixels of a PNG file with eight bits per channel, without any library for pictures."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed = 8, b""
+    while at < len(png):
+        size, kind = struct.unpack(">I4s", png[at : at + 8])
+        content, check = png[at + 8 : at + 8 + size], struct.unpack(">I", png[at + 8 + size : at + 12 + size])[0]
+        assert zlib.crc32(kind + content) == check
+        if kind == b"IHDR":
+            width, height, depth, colours = struct.unpack(">IIBB", content[:10])
+            assert (depth, colours) == (8, 6)
+        packed += content if kind == b"IDAT" else b""
+        at += 12 + size
+    lines = np.frombuffer(zlib.decompress(packed), "u1").reshape(height, 1 + 4 * width)
+    pixels = np.zeros((height + 1, 4 * width + 4), int)  # with zeros before the first row and the first pixel
+    for row, line in enumerate(lines, 1):
+        for byte, value in enumerate(line[1:].tolist(), 4):
+            left, above, corner = pixels[row, byte - 4], pixels[row - 1, byte], pixels[row - 1, byte - 4]
+            near = min((left, above, corner), key=lambda one: abs(left + above - corner - one))
+            pixels[row, byte] = (value + [0, left, above, (left + above) // 2, near][line[0]]) % 256
+    return pixels[1:, 4:].reshape(height, width, 4)
+
+
+def pictures(program, rng, count, folder):
+    """The colors of pictures, and the places of lines and bars in SVG, are those that NumPy's numbers have."""
+
+    def svg(*options):
+        said = ndio(program, "plot", folder / "x.npy", "-o", folder / "x.svg", "--force", *options)
+        assert said.returncode == 0, said
+        return xml.etree.ElementTree.parse(folder / "x.svg").getroot()
+
+    def drawn(svg, name):
+        return svg.findall("{http://www.w3.org/2000/svg}" + name)
+
+    for _ in range(count):
+        is_log, scale = rng.random() < 0.5, rng.choice([1, 1, 3])
+        dtype = rng.choice(["i2", "u1", "<f4", ">f8"])
+        rows, columns = rng.randint(2, 20), rng.choice([2, 7, 30])
+        array = np.array([[rng.choice([0, 1, rng.uniform(0, 100)]) for _ in range(columns)] for _ in range(rows)]).astype(dtype)
+        if array.dtype.kind == "f":
+            array[0, 0] = np.nan
+        np.save(folder / "x.npy", array)
+        low, high = rng.choice([(1, 100), (2, 50)])
+        options = ["--picture", "--cmap", "gray", f"--limits={low}:{high}", *["--log"] * is_log, "--scale", str(scale)]
+        said = ndio(program, "plot", folder / "x.npy", "-o", folder / "x.png", "--force", *options)
+        assert said.returncode == 0, said
+        found = png_pixels((folder / "x.png").read_bytes())
+        numbers = np.kron(array.astype("f8"), np.ones((scale, scale)))
+        with np.errstate(all="ignore"):
+            place = np.log(numbers / low) / np.log(high / low) if is_log else (numbers - low) / (high - low)
+        is_there = ~np.isnan(numbers) & ((numbers > 0) | (not is_log))
+        grays = np.where(is_there, 255 * np.clip(np.nan_to_num(place), 0, 1), 0)
+        assert found.shape[:2] == numbers.shape and np.array_equal(found[..., 3], 255 * is_there), (array, found)
+        assert np.abs(found[..., :3] - grays[..., None]).max() <= 0.51, (array, options)
+        image = drawn(svg(*options), "image")[0].get("href").removeprefix("data:image/png;base64,")
+        assert base64.b64decode(image) == (folder / "x.png").read_bytes()
+
+        numbers = np.array([rng.choice([0, 1, 2, 3, rng.uniform(0, 8), rng.uniform(0, 8), np.nan]) for _ in range(rng.randint(2, 300))])
+        numbers[:2] = 0, 8
+        np.save(folder / "x.npy", numbers)
+        bins = rng.choice([1, 2, 8, 10, 64])
+        bars = drawn(svg("--histogram", "--bins", str(bins)), "rect")[1:]
+        wanted = np.histogram(numbers[~np.isnan(numbers)], bins)[0]
+        found = np.zeros(bins)
+        for bar in bars:
+            found[round((float(bar.get("x")) - 80) / (640 / bins))] = float(bar.get("height")) / 400 * wanted.max()
+        assert np.array_equal(found.round(), wanted), (bins, found, wanted, numbers)
+
+        path = drawn(svg(*["--log"] * is_log), "path")[0].get("d")
+        points = [[float(number) for number in point[1:].split("V")[0].split()] for point in re.findall(r"[ML][^ML]*", path)]
+        is_there = ~np.isnan(numbers) & ((numbers > 0) | (not is_log))
+        places = np.arange(len(numbers)) * 639 // (len(numbers) - 1)
+        shown = numbers[is_there]
+        of = np.log if is_log else np.asarray
+        heights = (of(shown) - of(shown.min())) / (of(shown.max()) - of(shown.min()))
+        wanted = np.stack([80 + 640 * places[is_there] / 639, 20 + 400 * (1 - heights)], axis=1)
+        assert np.abs(np.array(points) - wanted).max() <= 0.051, (numbers, points, wanted)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=pathlib.Path)
@@ -502,6 +585,7 @@ def main():
         tables(program, rng, asked.cases // 20, folder)
         json_lines(program, rng, asked.cases // 20, folder)
         made(program, rng, asked.cases // 20, folder)
+        pictures(program, rng, asked.cases // 20, folder)
         large(program, folder)
     print("passed")
 

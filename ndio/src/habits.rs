@@ -244,14 +244,17 @@ fn as_archive_change(verb: &str, Rest { all, words, has_output }: &Rest) -> Opti
     }
 }
 
+fn is_picture_name(name: &OsString) -> bool {
+    [".png", ".svg"].iter().any(|end| name.to_string_lossy().ends_with(end))
+}
+
 fn as_conversion(verb: &str, Rest { all, words, has_output }: &Rest) -> Option<Vec<OsString>> {
     let mut rest = all.clone();
     match verb {
         // The output as in other verbs, or as in this one.
         "convert" | "transpose" => {
             let output = take_output(&mut rest);
-            let is_picture =
-                output.as_ref().or(words.last()).is_some_and(|name| name.to_string_lossy().ends_with(".png"));
+            let is_picture = output.as_ref().or(words.last()).is_some_and(is_picture_name);
             let ours: &[&str] = match verb {
                 "transpose" => &["convert", "--transpose=T"],
                 _ if is_picture => &["plot", "-o"],
@@ -260,7 +263,7 @@ fn as_conversion(verb: &str, Rest { all, words, has_output }: &Rest) -> Option<V
             match (is_picture, output) {
                 (true, Some(output)) => line(ours, [output].into_iter().chain(rest)),
                 (true, None) => {
-                    let at = rest.iter().rposition(|word| word.to_string_lossy().ends_with(".png"))?;
+                    let at = rest.iter().rposition(is_picture_name)?;
                     let output = rest.remove(at);
                     line(ours, [output].into_iter().chain(rest))
                 }
@@ -341,7 +344,7 @@ pub(crate) fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
             "one input and one output; pack puts several files into an archive, cat and stack join them"
         }
         "convert" if ["-o", "--output"].contains(&argument) => "the output is the second argument",
-        "plot" if is_value => "-o FILE.png writes a picture",
+        "plot" if is_value => "-o FILE.png writes a picture, -o FILE.svg a figure",
         "split" if is_value => {
             "--parts NUMBER makes that many files, --size LENGTH files of that many indices"
         }

@@ -1,5 +1,7 @@
 //! Colors and shades for numbers.
 
+use colorous::Gradient;
+
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
 
@@ -12,40 +14,79 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Excludes 1 % of a sample at each end, so that outliers do not hide the rest, unless nothing is left.
-    pub(super) fn robust(sample: &[f64], whole: Self) -> Self {
-        let mut sorted = sample.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().saturating_sub(1);
-        match (sorted.get(last / 100), sorted.get(last - last / 100)) {
+    pub(super) fn robust(mut sample: Vec<f64>, whole: Self) -> Self {
+        sample.sort_by(f64::total_cmp);
+        let last = sample.len().saturating_sub(1);
+        match (sample.get(last / 100), sample.get(last - last / 100)) {
             (Some(low), Some(high)) if low < high => Self { low: *low, high: *high },
             _ => whole,
         }
     }
+}
 
-    /// Scales a number to 0..1.
-    pub(super) fn fraction(self, number: f64) -> f64 {
-        // Halve first, because the difference of two floats may overflow.
-        let fraction = (number / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
+/// What numbers are measured along: linear, or logarithmic, on which only positive numbers have a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    Linear,
+    Log,
+}
+
+impl Axis {
+    pub(super) fn has(self, number: f64) -> bool {
+        number.is_finite() && (self == Self::Linear || number > 0.0)
+    }
+
+    /// Returns where a number is between two others, from 0 to 1.
+    pub(super) fn fraction(self, number: f64, Limits { low, high }: Limits) -> f64 {
+        let fraction = match self {
+            // Halve first, because the difference of two floats may overflow.
+            Self::Linear => (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
+            Self::Log => (number.ln() - low.ln()) / (high.ln() - low.ln()),
+        };
         if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) }
     }
 }
 
-/// The color of a number from 0 to 1: viridis, in Matt Zucker's polynomial approximation.
-pub(super) fn viridis(fraction: f64) -> Rgb {
-    const COEFFICIENTS: [[f64; 3]; 7] = [
-        [0.277_727_327_223_417_7, 0.005_407_344_544_966_578, 0.334_099_805_335_306_1],
-        [0.105_093_043_108_577_4, 1.404_613_529_898_575, 1.384_590_162_594_685],
-        [-0.330_861_828_725_556_3, 0.214_847_559_468_213, 0.095_095_163_028_236_59],
-        [-4.634_230_498_983_486, -5.799_100_973_351_585, -19.332_440_956_279_87],
-        [6.228_269_936_347_081, 14.179_933_366_805_09, 56.690_552_600_681_05],
-        [4.776_384_997_670_288, -13.745_145_377_746_01, -65.353_032_633_372_34],
-        [-5.435_455_855_934_631, 4.645_852_612_178_535, 26.312_435_249_583_2],
-    ];
-    let channel = |index: usize| {
-        let level = COEFFICIENTS.iter().rev().fold(0.0, |sum, term| sum * fraction + term[index]);
-        (level * 255.0).round() as u8 // the cast saturates
-    };
-    [channel(0), channel(1), channel(2)]
+/// The colors of numbers from 0 to 1, by matplotlib's names.
+#[derive(Clone, Copy)]
+pub(super) struct ColourMap {
+    /// Without one, grays.
+    gradient: Option<Gradient>,
+    is_reversed: bool,
+}
+
+impl ColourMap {
+    pub(super) const VIRIDIS: Self = Self { gradient: Some(colorous::VIRIDIS), is_reversed: false };
+
+    pub(super) fn of_name(name: &str) -> Result<Self, String> {
+        let (base, is_reversed) = match name.strip_suffix("_r") {
+            Some(base) => (base, true),
+            None => (name, false),
+        };
+        let gradient = match base.to_ascii_lowercase().as_str() {
+            "viridis" => Some(colorous::VIRIDIS),
+            "magma" => Some(colorous::MAGMA),
+            "inferno" => Some(colorous::INFERNO),
+            "plasma" => Some(colorous::PLASMA),
+            "rdbu" => Some(colorous::RED_BLUE),
+            "gray" | "grey" => None,
+            _ => {
+                return Err(
+                    "expected viridis, magma, inferno, plasma, RdBu or gray, reversed with _r at the end"
+                        .into(),
+                );
+            }
+        };
+        Ok(Self { gradient, is_reversed })
+    }
+
+    pub(super) fn colour(self, fraction: f64) -> Rgb {
+        let fraction = if self.is_reversed { 1.0 - fraction } else { fraction };
+        match self.gradient {
+            Some(gradient) => gradient.eval_continuous(fraction).into_array(),
+            None => [(fraction * 255.0).round() as u8; 3],
+        }
+    }
 }
 
 /// The colors that a terminal supports.
@@ -114,7 +155,7 @@ pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, nearest_xterm_index, viridis};
+    use super::{Axis, ColourMap, Limits, nearest_xterm_index};
 
     /// Compares with xterm's table of colors.
     #[test]
@@ -125,23 +166,46 @@ mod tests {
         }
     }
 
-    /// The colors in matplotlib's table are (68, 1, 84), (33, 145, 140) and (253, 231, 37).
+    /// The colors are those of matplotlib 3.11, whose tables have 256 of them: `colormaps[name](fraction, bytes=True)`.
     #[test]
-    fn viridis_is_close_to_matplotlibs_table() {
-        for (fraction, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {
-            let found: [u8; 3] = viridis(fraction);
-            assert!(
-                found.iter().zip(wanted).all(|(a, b): (&u8, u8)| a.abs_diff(b) < 6),
-                "{found:?} {wanted:?}"
-            );
+    fn colour_maps_are_close_to_matplotlibs() {
+        let table = [
+            ("viridis", [[68, 1, 84], [58, 82, 139], [32, 144, 140], [253, 231, 36]]),
+            ("magma", [[0, 0, 3], [80, 18, 123], [182, 54, 121], [251, 252, 191]]),
+            ("inferno", [[0, 0, 3], [87, 15, 109], [187, 55, 84], [252, 254, 164]]),
+            ("plasma", [[12, 7, 134], [126, 3, 167], [203, 71, 119], [239, 248, 33]]),
+            ("RdBu", [[103, 0, 31], [229, 131, 104], [246, 246, 246], [5, 48, 97]]),
+            ("gray", [[0, 0, 0], [64, 64, 64], [128, 128, 128], [255, 255, 255]]),
+            ("viridis_r", [[253, 231, 36], [91, 200, 98], [32, 143, 140], [68, 1, 84]]),
+        ];
+        for (name, wanted) in table {
+            let map = ColourMap::of_name(name).unwrap();
+            // That of d3 is a spline between the same 11 colors.
+            let most = if name == "RdBu" { 9 } else { 2 };
+            for (fraction, wanted) in [0.0, 0.25, 0.5, 1.0].into_iter().zip(wanted) {
+                let found: [u8; 3] = map.colour(fraction);
+                let is_close = found.iter().zip(wanted).all(|(a, b): (&u8, u8)| a.abs_diff(b) <= most);
+                assert!(is_close, "{name} at {fraction}: {found:?} {wanted:?}");
+            }
         }
+        assert!(ColourMap::of_name("jet").is_err());
+    }
+
+    /// matplotlib's `LogNorm(1, 1000)` of 1, 10 and 1000 is 0, 1/3 and 1.
+    #[test]
+    fn fractions_of_logarithms_equal_matplotlibs() {
+        let limits = Limits { low: 1.0, high: 1000.0 };
+        for (number, wanted) in [(1.0, 0.0), (10.0, 1.0 / 3.0), (1000.0, 1.0), (1e9, 1.0)] {
+            assert!((Axis::Log.fraction(number, limits) - wanted).abs() < 1e-12, "{number}");
+        }
+        assert!(Axis::Log.has(1e-300) && !Axis::Log.has(0.0) && !Axis::Log.has(-1.0));
     }
 
     #[test]
     fn outliers_do_not_change_robust_limits() {
         let numbers: Vec<f64> = (0..1000).map(f64::from).chain([1e300]).collect();
         let whole = Limits { low: 0.0, high: 1e300 };
-        assert_eq!(Limits::robust(&numbers, whole), Limits { low: 10.0, high: 990.0 });
-        assert_eq!(Limits::robust(&[0.0, 0.0, 0.0], whole), whole);
+        assert_eq!(Limits::robust(numbers, whole), Limits { low: 10.0, high: 990.0 });
+        assert_eq!(Limits::robust(vec![0.0; 3], whole), whole);
     }
 }

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use super::Canvas;
-use super::plane::Plane;
+use super::colour::{Axis, Limits};
+use super::plane::{NO_NUMBERS, NO_POSITIVE_NUMBERS, Plane};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::summary;
@@ -13,75 +14,120 @@ use crate::summary;
 const DOTS_ACROSS: usize = 2;
 const DOTS_DOWN: usize = 4;
 
-/// The message for a plot or picture without a finite number.
-pub(super) const NO_NUMBERS_MESSAGE: &str = "there are no finite numbers";
+/// The least and the largest number at each place of a line, and where lines must not cross.
+pub(super) struct Spans {
+    pub(super) spans: Vec<Option<(f64, f64)>>,
+    /// Places with missing numbers.
+    pub(super) is_gap: Vec<bool>,
+    pub(super) limits: Limits,
+    /// How many finite numbers have no place on the axis.
+    left_out: u64,
+}
 
-/// Scales a number between `low` and `high` to 0..1. Halves them first, because the difference of two floats
-/// may overflow.
-fn fraction(number: f64, low: f64, high: f64) -> f64 {
-    (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
+impl Spans {
+    /// Finds them at this number of places, over which a few numbers are spread.
+    pub(super) fn of(plane: &Plane<'_>, axis: Axis, width: usize) -> Result<Self, Failure> {
+        let length = plane.dims()[0];
+        let (mut spans, mut is_gap) = (vec![None::<(f64, f64)>; width], vec![false; width]);
+        let mut left_out = 0_u64;
+        plane.for_each_block(|block, first| {
+            for (index, number) in block.iter().enumerate() {
+                let at = index + first[0];
+                let column = if length > 1 {
+                    (at as u128 * (width - 1) as u128 / (length - 1) as u128) as usize
+                } else {
+                    0
+                };
+                if !axis.has(*number) {
+                    left_out += u64::from(number.is_finite());
+                    is_gap[column] = true;
+                    continue;
+                }
+                let (low, high) = spans[column].get_or_insert((*number, *number));
+                (*low, *high) = (low.min(*number), high.max(*number));
+            }
+        })?;
+        let finite = || spans.iter().flatten();
+        let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
+        let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
+        match low <= high {
+            true => Ok(Self { spans, is_gap, limits: Limits { low, high }, left_out }),
+            false if left_out > 0 => Err(NO_POSITIVE_NUMBERS.into()),
+            false => Err(NO_NUMBERS.into()),
+        }
+    }
 }
 
 /// Draws the columns of an array of two axes as line plots, one below the other.
-pub(super) fn draw_columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn draw_columns(
+    source: &Source,
+    axis: Axis,
+    canvas: &Canvas,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     const MIN_LINES: usize = 4;
     let count = source.shape()[1];
     // Each plot also has a line for its name and two for its axis.
     let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(MIN_LINES);
     for column in 0..count {
         writeln!(out, "column {column}")?;
-        let drawn = draw_line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out);
+        let drawn = draw_line(&Plane::column(source, column), axis, &Canvas { lines, ..*canvas }, out);
         match drawn {
-            Err(failure) if failure.to_string() == NO_NUMBERS_MESSAGE => {
-                writeln!(out, "  {NO_NUMBERS_MESSAGE}")?
-            }
-            drawn => drop(drawn?),
+            Err(failure) if is_about_numbers(&failure) => writeln!(out, "  {failure}")?,
+            drawn => drawn?,
         }
     }
-    Ok(0)
+    Ok(())
+}
+
+/// Whether a line cannot be drawn because of its numbers; others may be.
+pub(super) fn is_about_numbers(failure: &Failure) -> bool {
+    [NO_NUMBERS, NO_POSITIVE_NUMBERS].contains(&&*failure.to_string())
 }
 
 /// Draws a line plot. Where several numbers share a column, the line spans their range.
-pub(super) fn draw_line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn draw_line(
+    plane: &Plane<'_>,
+    axis: Axis,
+    canvas: &Canvas,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
     let (width, height) = (columns * DOTS_ACROSS, canvas.lines * DOTS_DOWN);
-    let mut spans = vec![None::<(f64, f64)>; width];
-    // Columns with missing numbers, which lines must not cross.
-    let mut is_gap = vec![false; width];
-    plane.for_each_block(|block, first| {
-        for (index, number) in block.iter().enumerate() {
-            let at = index + first[0];
-            // Spread a few numbers over the whole width.
-            let column = if length > 1 {
-                (at as u128 * (width - 1) as u128 / (length - 1) as u128) as usize
-            } else {
-                0
-            };
-            if !number.is_finite() {
-                is_gap[column] = true;
-                continue;
-            }
-            let (low, high) = spans[column].get_or_insert((*number, *number));
-            (*low, *high) = (low.min(*number), high.max(*number));
-        }
-    })?;
-    let finite = || spans.iter().flatten();
-    let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
-    let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
-    if low > high {
-        return Err(NO_NUMBERS_MESSAGE.into());
+    let line = Spans::of(plane, axis, width)?;
+    let dots = dots(&line, axis, height);
+    for at in 0..canvas.lines {
+        let name = match at {
+            0 => short_number(line.limits.high),
+            _ if at + 1 == canvas.lines => short_number(line.limits.low),
+            _ => String::new(),
+        };
+        let text: String = (0..columns).map(|column| braille(&dots, at, column)).collect();
+        writeln!(out, "{name:>label$} ┤{}", text.trim_end_matches('\u{2800}'))?;
     }
+    let last = (length - 1).to_string();
+    writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
+    writeln!(out, "{:>label$}  0{:>width$}", "", last, width = columns - 1)?;
+    match (axis, line.left_out) {
+        (Axis::Linear, _) => {}
+        (Axis::Log, 0) => writeln!(out, "logarithmic")?,
+        (Axis::Log, left_out) => writeln!(out, "logarithmic; {left_out} not above 0")?,
+    }
+    Ok(())
+}
+
+/// Returns which dots of a line plot are drawn, by rows.
+fn dots(line: &Spans, axis: Axis, height: usize) -> Vec<Vec<bool>> {
     let row = |number: f64| {
-        let fraction = if high > low { fraction(number, low, high) } else { 0.5 };
-        height - 1 - ((fraction * (height - 1) as f64).round() as usize).min(height - 1)
+        height - 1 - (axis.fraction(number, line.limits) * (height - 1) as f64).round() as usize
     };
-    let mut dots = vec![vec![false; width]; height];
+    let mut dots = vec![vec![false; line.spans.len()]; height];
     let mut before: Option<(usize, usize)> = None;
-    for (column, span) in spans.iter().enumerate() {
+    for (column, span) in line.spans.iter().enumerate() {
         let Some((low, high)) = span else {
-            before = before.filter(|_| !is_gap[column]);
+            before = before.filter(|_| !line.is_gap[column]);
             continue;
         };
         let (top, bottom) = (row(*high), row(*low));
@@ -103,19 +149,7 @@ pub(super) fn draw_line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
         }
         before = Some((column, (top + bottom) / 2));
     }
-    for line in 0..canvas.lines {
-        let name = match line {
-            0 => short_number(high),
-            _ if line + 1 == canvas.lines => short_number(low),
-            _ => String::new(),
-        };
-        let text: String = (0..columns).map(|column| braille(&dots, line, column)).collect();
-        writeln!(out, "{name:>label$} ┤{}", text.trim_end_matches('\u{2800}'))?;
-    }
-    let last = (length - 1).to_string();
-    writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
-    writeln!(out, "{:>label$}  0{:>width$}", "", last, width = columns - 1)?;
-    Ok(0)
+    dots
 }
 
 fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
@@ -131,60 +165,78 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
     char::from_u32(code).unwrap_or(' ')
 }
 
+/// How many numbers are in each of the equal parts of their range.
+pub(super) struct Histogram {
+    pub(super) counts: Vec<u64>,
+    pub(super) limits: Limits,
+    not_finite: u64,
+    all: u64,
+}
+
+impl Histogram {
+    pub(super) fn of(plane: &Plane<'_>, bins: usize) -> Result<Self, Failure> {
+        let (low, high) = summary::compute(plane.source)?.range()?;
+        if low.is_nan() || low > high {
+            return Err(NO_NUMBERS.into());
+        }
+        let limits = Limits { low, high };
+        let mut found = Self { counts: vec![0; bins], limits, not_finite: 0, all: 0 };
+        plane.for_each_block(|block, _| {
+            for number in block {
+                found.all += 1;
+                if !number.is_finite() {
+                    found.not_finite += 1;
+                    continue;
+                }
+                let fraction = Axis::Linear.fraction(*number, limits);
+                found.counts[((fraction * bins as f64) as usize).min(bins - 1)] += 1;
+            }
+        })?;
+        Ok(found)
+    }
+}
+
 /// Draws a histogram.
 pub(super) fn draw_histogram(
     plane: &Plane<'_>,
-    bins: Option<NonZeroUsize>,
+    (bins, axis): (Option<NonZeroUsize>, Axis),
     canvas: &Canvas,
     out: &mut dyn Write,
-) -> Result<u8, Failure> {
+) -> Result<(), Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let source = plane.source;
-    let (low, high) = summary::compute(source)?.range()?;
-    if low.is_nan() || low > high {
-        return Err(NO_NUMBERS_MESSAGE.into());
-    }
     let label = 12;
     let columns = canvas.columns - label - 2;
     let bins = bins.map_or(columns, |bins| bins.get().min(columns));
-    let mut counts = vec![0u64; bins];
-    let (mut outside, mut all) = (0u64, 0u64);
-    plane.for_each_block(|block, _| {
-        for number in block {
-            all += 1;
-            if !number.is_finite() {
-                outside += 1;
-                continue;
-            }
-            let fraction = if high > low { fraction(*number, low, high) } else { 0.5 };
-            counts[((fraction * bins as f64) as usize).min(bins - 1)] += 1;
-        }
-    })?;
+    let Histogram { counts, limits, not_finite, all } = Histogram::of(plane, bins)?;
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let size = |count: u64| if axis == Axis::Log { (count as f64).ln_1p() } else { count as f64 };
+    let eighths = |count: u64| (size(count) / size(most) * (canvas.lines * 8) as f64).ceil() as usize;
     for line in (0..canvas.lines).rev() {
         let name = match line {
             _ if line + 1 == canvas.lines => most.to_string(),
             0 => "0".into(),
             _ => String::new(),
         };
-        let eighths = |count: u64| (count as f64 / most as f64 * (canvas.lines * 8) as f64).ceil() as usize;
         let bar =
             |column: usize| BARS[eighths(counts[column * bins / columns]).saturating_sub(line * 8).min(8)];
         let text: String = (0..columns).map(bar).collect();
         writeln!(out, "{name:>label$} ┤{}", text.trim_end())?;
     }
     writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
-    let (low, high) = (short_number(low), short_number(high));
+    let (low, high) = (short_number(limits.low), short_number(limits.high));
     writeln!(
         out,
         "{:>label$}  {low}{high:>width$}",
         "",
         width = columns.saturating_sub(low.chars().count())
     )?;
-    if outside > 0 {
-        writeln!(out, "{outside} of {all} are not finite")?;
+    if not_finite > 0 {
+        writeln!(out, "{not_finite} of {all} are not finite")?;
     }
-    Ok(0)
+    if axis == Axis::Log {
+        writeln!(out, "logarithmic: the height is log(1 + count)")?;
+    }
+    Ok(())
 }
 
 /// Formats a number in few characters.

@@ -1,6 +1,7 @@
 //! `ndio plot`: draws arrays.
 
 mod colour;
+mod figure;
 mod lines;
 mod picture;
 mod plane;
@@ -13,12 +14,14 @@ use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Shape;
 
-use super::output::{Output, is_regular, is_same_file};
+use super::list;
+use super::output::{Content, Output, is_regular, is_same_file};
 use super::remote::display_name;
 use super::select::Selection;
 use super::source::Source;
 use crate::failure::{Failure, at};
-use colour::ColourSupport;
+use colour::{Axis, ColourMap, ColourSupport};
+use picture::Style;
 use plane::Plane;
 
 /// Draw an array: a picture, lines, or a histogram
@@ -26,20 +29,20 @@ use plane::Plane;
 /// Two axes are drawn as a picture, one axis or a few columns as lines. Without --slice, any further axes are drawn at their middle index.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy -o x.png"
+    after_help = "Examples:\n  ndio plot x.npy\n  ndio plot x.npy --histogram\n  ndio plot x.npy --log --cmap magma\n  ndio plot x.npy -o x.png"
 )]
 pub(crate) struct Arguments {
     /// Draw a histogram
     #[arg(long)]
     histogram: bool,
-    /// How many bars a histogram has; default: one per column
+    /// How many bars a histogram has; default: one per column, 64 in a file
     #[arg(long, value_name = "NUMBER", requires = "histogram")]
     bins: Option<NonZeroUsize>,
     /// Draw a picture, even of a long array of few columns, which is drawn as lines by default
     #[arg(long, conflicts_with = "histogram")]
     picture: bool,
-    /// Write a PNG file instead, of a picture: one point per element
-    #[arg(long, short, value_name = "FILE.png")]
+    /// Write a file instead: PNG with one point per element of a picture, or SVG with axes
+    #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file
     #[arg(long, requires = "output")]
@@ -53,6 +56,15 @@ pub(crate) struct Arguments {
     /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile, of labels the first and last
     #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, allow_hyphen_values = true)]
     limits: Option<colour::Limits>,
+    /// Logarithmic: the colors of a picture, the heights of lines, or the counts of a histogram
+    #[arg(long)]
+    log: bool,
+    /// Colors of a picture: viridis, magma, inferno, plasma, RdBu or gray; reversed with _r at the end
+    #[arg(long, value_name = "NAME", value_parser = ColourMap::of_name)]
+    cmap: Option<ColourMap>,
+    /// Points of the PNG file per element, in each direction
+    #[arg(long, value_name = "NUMBER", requires = "output")]
+    scale: Option<NonZeroUsize>,
     /// Use colors; default: auto, on a terminal that supports them, unless NO_COLOR is set
     #[arg(long, value_enum, conflicts_with = "output")]
     color: Option<ColorChoice>,
@@ -112,6 +124,15 @@ impl Canvas {
     }
 }
 
+/// What an array is drawn as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drawing {
+    Histogram,
+    Line,
+    Columns,
+    Picture,
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options();
     let (input, selection) = arguments.selection.open(&arguments.file)?;
@@ -119,53 +140,128 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     if source.len() == 0 {
         return Err(input.at(format!("there is nothing to draw in shape {}", source.display_shape())));
     }
-    if let Some(path) = &arguments.output {
-        let is_file = path != Path::new("-") && (!path.exists() || is_regular(path));
-        if is_file && !display_name(path).to_ascii_lowercase().ends_with(".png") {
-            return Err(format!("{}: the name of a picture must end in .png", display_name(path)).into());
-        }
-        if is_same_file(path, input.name()) {
-            return Err(at(path, "the picture would take the place of the array".into()));
-        }
-    }
-    let canvas = Canvas::of(arguments);
-    let ndim = source.shape().len();
-    let is_picture = ndim > 1 && !arguments.histogram;
-    let is_lines =
-        is_picture && arguments.output.is_none() && !arguments.picture && is_series(source.shape());
-    if arguments.limits.is_some() && (!is_picture || is_lines) {
-        return Err("--limits applies to pictures only".into());
-    }
-    if arguments.picture && ndim < 2 {
-        return Err(
-            format!("a picture needs two axes, the array has shape {}", Shape::from(source.shape())).into()
-        );
-    }
-    if arguments.histogram || ndim == 0 {
-        if arguments.output.is_some() {
-            return Err("histograms are drawn in the terminal only".into());
-        }
-        return lines::draw_histogram(&Plane::new(&source, ndim), arguments.bins, &canvas, out);
-    }
-    if ndim == 1 {
-        if arguments.output.is_some() {
-            return Err("lines are drawn in the terminal only".into());
-        }
-        return lines::draw_line(&Plane::new(&source, 1), &canvas, out);
-    }
-    if is_lines {
-        return lines::draw_columns(&source, &canvas, out);
-    }
-    let channels = channels(&source);
-    let plane = Plane::new(&source, if channels > 1 { 3 } else { 2 });
+    let drawing = arguments.drawing(source.shape())?;
+    let axis = if arguments.log { Axis::Log } else { Axis::Linear };
     match &arguments.output {
-        Some(path) => {
-            let output = Output::new(path, arguments.force)?;
-            picture::write_png(&plane, channels, arguments.limits, (path, output), out)?;
+        Some(path) if is_same_file(path, input.name()) => {
+            Err(at(path, "the picture would take the place of the array".into()))
         }
-        None => picture::draw(&plane, channels, arguments.limits, &canvas, out)?,
-    }
+        Some(path) => arguments.write_file(&source, drawing, axis, path, out),
+        None => {
+            let canvas = Canvas::of(arguments);
+            match drawing {
+                Drawing::Histogram => {
+                    let plane = Plane::new(&source, source.shape().len());
+                    lines::draw_histogram(&plane, (arguments.bins, axis), &canvas, out)
+                }
+                Drawing::Line => lines::draw_line(&Plane::new(&source, 1), axis, &canvas, out),
+                Drawing::Columns => lines::draw_columns(&source, axis, &canvas, out),
+                Drawing::Picture => {
+                    let style = arguments.style(&source, axis)?;
+                    picture::draw(&Plane::picture(&source, style.channels), style, &canvas, out)
+                }
+            }
+        }
+    }?;
     Ok(0)
+}
+
+impl Arguments {
+    fn drawing(&self, shape: &[usize]) -> Result<Drawing, Failure> {
+        let drawing = match shape.len() {
+            _ if self.histogram => Drawing::Histogram,
+            0 | 1 if self.picture => {
+                return Err(
+                    format!("a picture needs two axes, the array has shape {}", Shape::from(shape)).into()
+                );
+            }
+            0 => Drawing::Histogram,
+            1 => Drawing::Line,
+            _ if !self.picture && is_series(shape) => Drawing::Columns,
+            _ => Drawing::Picture,
+        };
+        let of_pictures = [
+            ("--limits", self.limits.is_some()),
+            ("--cmap", self.cmap.is_some()),
+            ("--scale", self.scale.is_some()),
+        ];
+        match of_pictures.iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) if drawing != Drawing::Picture => {
+                Err(format!("{name} applies to pictures only").into())
+            }
+            _ => Ok(drawing),
+        }
+    }
+
+    /// Returns how the numbers of a picture become colors.
+    fn style(&self, source: &Source, axis: Axis) -> Result<Style, Failure> {
+        let channels = channels(source);
+        if channels > 1 && (self.log || self.cmap.is_some()) {
+            return Err("--log and --cmap apply to pictures of one channel; --slice ...,0 selects one".into());
+        }
+        if self.log && self.limits.is_some_and(|limits| limits.low <= 0.0) {
+            return Err("--log requires --limits above 0".into());
+        }
+        Ok(Style { channels, limits: self.limits, axis, map: self.cmap.unwrap_or(ColourMap::VIRIDIS) })
+    }
+
+    /// Writes a file: of pictures PNG or SVG, as its name says; of others SVG.
+    fn write_file(
+        &self,
+        source: &Source,
+        drawing: Drawing,
+        axis: Axis,
+        path: &Path,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        const BINS: usize = 64;
+        let name = display_name(path).to_ascii_lowercase();
+        let is_svg = name.ends_with(".svg");
+        let has_free_name = path == Path::new("-") || path.exists() && !is_regular(path);
+        if !has_free_name && !is_svg && (drawing != Drawing::Picture || !name.ends_with(".png")) {
+            let wanted =
+                if drawing == Drawing::Picture { ".png or .svg" } else { ".svg, for lines and histograms" };
+            return Err(format!("{}: the name of a picture must end in {wanted}", display_name(path)).into());
+        }
+        let output = Output::new(path, self.force)?;
+        let (bytes, text) = match drawing {
+            Drawing::Histogram => {
+                let plane = Plane::new(source, source.shape().len());
+                let found = lines::Histogram::of(&plane, self.bins.map_or(BINS, NonZeroUsize::get))?;
+                (figure::histogram(&found, axis).into_bytes(), format!("{} bars", found.counts.len()))
+            }
+            Drawing::Line | Drawing::Columns => {
+                let planes: Vec<Plane<'_>> = match source.shape() {
+                    [_, columns] => (0..*columns).map(|column| Plane::column(source, column)).collect(),
+                    _ => vec![Plane::new(source, 1)],
+                };
+                let mut found = Vec::new();
+                for (column, plane) in planes.iter().enumerate() {
+                    match lines::Spans::of(plane, axis, figure::LINE_POINTS) {
+                        Err(failure) if planes.len() > 1 && lines::is_about_numbers(&failure) => {}
+                        spans => found.push((column, spans?)),
+                    }
+                }
+                let text = list::plural(found.len(), "line");
+                (figure::lines(&found, source.shape()[0], axis).into_bytes(), text)
+            }
+            Drawing::Picture => {
+                let style = self.style(source, axis)?;
+                let plane = Plane::picture(source, style.channels);
+                let made = picture::make_png(&plane, style, self.scale.map_or(1, NonZeroUsize::get))?;
+                let size = (plane.dims()[0], plane.dims()[1]);
+                let bytes =
+                    if is_svg { figure::picture(&made.png, size, made.key).into_bytes() } else { made.png };
+                (bytes, made.text)
+            }
+        };
+        let content = if drawing == Drawing::Picture && !is_svg { Content::Binary } else { Content::Text };
+        output.write(out, content, |mut sink| Ok(sink.write_all(&bytes)?))?;
+        match path == Path::new("-") {
+            true => Ok(()), // nothing but the picture
+            false => Ok(writeln!(out, "{}: {text}", path.display())?),
+        }
+    }
 }
 
 /// Whether an array of two axes is a series of measurements, drawn as lines, rather than a picture.

@@ -1,46 +1,58 @@
 //! Pictures of two axes.
 
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
 use ndarray_io::DType;
 use ndarray_io::dtype::Kind;
 
 use super::Canvas;
-use super::colour::{ColourSupport, Limits, Rgb, brightness, shade, viridis};
+use super::colour::{Axis, ColourMap, ColourSupport, Limits, Rgb, brightness, shade};
+use super::figure::Key;
 use super::lines::short_number;
-use super::plane::{Grid, Plane};
+use super::plane::{Grid, NO_NUMBERS, NO_POSITIVE_NUMBERS, Plane};
 use crate::failure::Failure;
-use crate::output::{Content, Output};
+
+/// How numbers become colors.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    /// 1, or the number of channels of numbers that are colors.
+    pub(super) channels: usize,
+    /// Those of the numbers, if none.
+    pub(super) limits: Option<Limits>,
+    pub(super) axis: Axis,
+    pub(super) map: ColourMap,
+}
 
 /// A grid, and how its numbers are colored.
 struct Painter {
     grid: Grid,
-    channels: usize,
+    style: Style,
     limits: Limits,
     /// What is said of the numbers that the picture does not show as they are.
     note: String,
 }
 
 impl Painter {
-    fn new(
-        plane: &Plane<'_>,
-        channels: usize,
-        limits: Option<Limits>,
-        height: usize,
-        width: usize,
-    ) -> Result<Self, Failure> {
+    fn new(plane: &Plane<'_>, style: Style, height: usize, width: usize) -> Result<Self, Failure> {
+        let Style { channels, axis, .. } = style;
         let grid = plane.grid(height, width, channels)?;
-        let (low, high) = grid.values.range.ok_or(super::lines::NO_NUMBERS_MESSAGE)?;
-        let whole = Limits { low, high };
+        let (low, high) = grid.values.range.ok_or(NO_NUMBERS)?;
+        let whole = match axis {
+            Axis::Linear => Limits { low, high },
+            Axis::Log => Limits { low: grid.values.least_positive.ok_or(NO_POSITIVE_NUMBERS)?, high },
+        };
         let mut notes = Vec::new();
-        let limits = match (limits, channels) {
+        let sample = || grid.values.sample.iter().copied().filter(|number| axis.has(*number)).collect();
+        let limits = match (style.limits, channels) {
             (Some(limits), _) => limits,
             (None, 1) if grid.has_middles() => whole,
-            (None, 1) => Limits::robust(&grid.values.sample, whole),
+            (None, 1) => Limits::robust(sample(), whole),
             _ => Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) },
         };
-        if channels == 1 && limits != whole {
+        if axis == Axis::Log {
+            notes.push("logarithmic".to_owned());
+        }
+        if channels == 1 && limits != (Limits { low, high }) {
             notes.push(format!("data from {} to {}", short_number(low), short_number(high)));
         }
         let (rows, columns) = (plane.dims()[0].div_ceil(height), plane.dims()[1].div_ceil(width));
@@ -51,31 +63,42 @@ impl Painter {
         if grid.values.not_finite > 0 {
             notes.push(format!("{} not finite", grid.values.not_finite));
         }
-        let note = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        Ok(Self { grid, channels, limits, note })
-    }
-
-    /// Returns the color of a point of a picture, which may be larger than the grid.
-    ///
-    /// `None` if there is no number, or the point is transparent.
-    fn colour(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> Option<Rgb> {
-        let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
-        let number = |channel| self.grid.get(row, column, channel);
-        if self.channels == 1 {
-            let number = number(0);
-            return (!number.is_nan()).then(|| viridis(self.limits.fraction(number)));
+        if axis == Axis::Log && grid.values.not_positive > 0 {
+            notes.push(format!("{} not above 0", grid.values.not_positive));
         }
-        let level = |channel: usize| (self.limits.fraction(number(channel)) * 255.0).round() as u8;
-        let is_clear = self.channels == 4 && level(3) == 0;
-        (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
+        let note = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        Ok(Self { grid, style, limits, note })
     }
 
-    /// Returns the opacity of a point.
-    fn alpha(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> u8 {
+    /// Returns the number of a point of a picture, which may be larger than the grid, as a fraction of the limits. `None` if there is none.
+    fn fraction(
+        &self,
+        (row, height): (usize, usize),
+        (column, width): (usize, usize),
+        channel: usize,
+    ) -> Option<f64> {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
-        match self.channels {
-            4 => (self.limits.fraction(self.grid.get(row, column, 3)) * 255.0).round() as u8,
-            _ => 255,
+        let number = self.grid.get(row, column, channel);
+        let axis = self.style.axis;
+        axis.has(number).then(|| axis.fraction(number, self.limits))
+    }
+
+    /// Returns the color of a point, with its opacity. `None` if there is no number, or the point is transparent.
+    fn colour(&self, row: (usize, usize), column: (usize, usize)) -> Option<(Rgb, u8)> {
+        let fraction = |channel| self.fraction(row, column, channel);
+        if self.style.channels == 1 {
+            return fraction(0).map(|fraction| (self.style.map.colour(fraction), 255));
+        }
+        let level = |channel| fraction(channel).map_or(0, |fraction| (fraction * 255.0).round() as u8);
+        let alpha = if self.style.channels == 4 { level(3) } else { 255 };
+        (fraction(0).is_some() && alpha > 0).then(|| ([level(0), level(1), level(2)], alpha))
+    }
+
+    /// Returns the brightness of a point, for terminals without colors.
+    fn brightness(&self, row: (usize, usize), column: (usize, usize)) -> Option<f64> {
+        match self.style.channels {
+            1 => self.fraction(row, column, 0),
+            _ => self.colour(row, column).map(|(colour, _)| brightness(colour)),
         }
     }
 }
@@ -95,28 +118,18 @@ fn full_brightness(dtype: &DType, grid: &Grid) -> f64 {
     }
 }
 
-impl Painter {
-    /// Returns the brightness of a point, for terminals without colors.
-    fn brightness(&self, row: (usize, usize), column: (usize, usize)) -> Option<f64> {
-        let colour = self.colour(row, column)?;
-        let number =
-            || self.grid.get(row.0 * self.grid.height / row.1, column.0 * self.grid.width / column.1, 0);
-        Some(if self.channels == 1 { self.limits.fraction(number()) } else { brightness(colour) })
-    }
-}
-
 /// Draws in the terminal, two points per character: one as its foreground, one as its background.
 pub(super) fn draw(
     plane: &Plane<'_>,
-    channels: usize,
-    limits: Option<Limits>,
+    style: Style,
     canvas: &Canvas,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
     let (height, width) = fitted_size(rows, columns, 2 * canvas.lines, canvas.columns);
-    let painter = Painter::new(plane, channels, limits, height, width)?;
-    let point = |row: usize, column: usize| painter.colour((row, height), (column, width));
+    let painter = Painter::new(plane, style, height, width)?;
+    let point =
+        |row: usize, column: usize| painter.colour((row, height), (column, width)).map(|(colour, _)| colour);
     let bright = |row: usize, column: usize| painter.brightness((row, height), (column, width));
     for top in (0..height).step_by(2) {
         let mut line = String::new();
@@ -141,8 +154,8 @@ pub(super) fn draw(
             leading_indices.join(", ")
         )?;
     }
-    if channels == 1 {
-        draw_scale(painter.limits, &painter.note, canvas, out)?;
+    if style.channels == 1 {
+        draw_scale(&painter, canvas, out)?;
     }
     Ok(())
 }
@@ -176,11 +189,11 @@ fn shade_char_of_pair(upper: Option<f64>, lower: Option<f64>) -> char {
 }
 
 /// Draws the color scale.
-fn draw_scale(limits: Limits, note: &str, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
+fn draw_scale(painter: &Painter, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
     const SCALE_WIDTH: usize = 32;
     let cell = |index: usize| {
         let fraction = index as f64 / (SCALE_WIDTH - 1) as f64;
-        let colour = Some(viridis(fraction));
+        let colour = Some(painter.style.map.colour(fraction));
         match canvas.colours {
             ColourSupport::None => shade(fraction).to_string(),
             colours => half_blocks(colours, colour, colour),
@@ -188,18 +201,21 @@ fn draw_scale(limits: Limits, note: &str, canvas: &Canvas, out: &mut dyn Write) 
     };
     let bar: String = (0..SCALE_WIDTH).map(cell).collect();
     let end = canvas.colours.reset_sequence();
-    Ok(writeln!(out, "{} {bar}{end} {}{note}", short_number(limits.low), short_number(limits.high))?)
+    let Limits { low, high } = painter.limits;
+    Ok(writeln!(out, "{} {bar}{end} {}{}", short_number(low), short_number(high), painter.note)?)
 }
 
-/// Writes a PNG file with one pixel per element, downsampled to at most 4096 on the longer side.
-pub(super) fn write_png(
-    plane: &Plane<'_>,
-    channels: usize,
-    limits: Option<Limits>,
-    (path, output): (&Path, Output),
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+/// A picture in a file, and what is said about it.
+pub(super) struct PictureFile {
+    pub(super) png: Vec<u8>,
+    pub(super) key: Key,
+    pub(super) text: String,
+}
+
+/// Makes a PNG file with `enlarged` times `enlarged` pixels per element, downsampled to at most 4096 elements on the longer side.
+pub(super) fn make_png(plane: &Plane<'_>, style: Style, enlarged: usize) -> Result<PictureFile, Failure> {
     const MAX_SIDE: usize = 4096;
+    const MAX_PIXELS: usize = 2 * MAX_SIDE;
     let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
     let longer = rows.max(columns);
     let resized = |length: usize| match longer {
@@ -207,46 +223,32 @@ pub(super) fn write_png(
         _ => length,
     };
     let (height, width) = (resized(rows), resized(columns));
-    let painter = Painter::new(plane, channels, limits, height, width)?;
+    let painter = Painter::new(plane, style, height, width)?;
+    let (height, width) = (height.saturating_mul(enlarged), width.saturating_mul(enlarged));
+    if height.max(width) > MAX_PIXELS {
+        return Err(
+            format!("{width} × {height} points are too many: at most {MAX_PIXELS} on each side").into()
+        );
+    }
     let mut points = Vec::with_capacity(height * width * 4);
     for row in 0..height {
         for column in 0..width {
             match painter.colour((row, height), (column, width)) {
-                Some([red, green, blue]) => {
-                    let alpha = painter.alpha((row, height), (column, width));
-                    points.extend([red, green, blue, alpha]);
-                }
+                Some(([red, green, blue], alpha)) => points.extend([red, green, blue, alpha]),
                 None => points.extend([0; 4]),
             }
         }
     }
-    let is_printed = path == Path::new("-");
-    output.write(out, Content::Binary, |sink| {
-        let (width, height) = (u32::try_from(width)?, u32::try_from(height)?);
-        let mut encoder = png::Encoder::new(BufWriter::new(sink), width, height);
-        encoder.set_color(png::ColorType::Rgba);
-        encoder.set_depth(png::BitDepth::Eight);
-        let written = encoder.write_header().and_then(|mut writer| {
-            writer.write_image_data(&points)?;
-            writer.finish()
-        });
-        // Of writing, not of the encoder: a reader that has left is not an error.
-        written.map_err(|error| match error {
-            png::EncodingError::IoError(error) => Failure::from(error),
-            error => error.into(),
-        })
-    })?;
-    if is_printed {
-        return Ok(()); // nothing but the picture
-    }
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, u32::try_from(width)?, u32::try_from(height)?);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&points)?;
+    writer.finish()?;
     let Limits { low, high } = painter.limits;
-    let note = &painter.note;
-    writeln!(
-        out,
-        "{}: {width} × {height} points, from {} to {}{note}",
-        path.display(),
-        short_number(low),
-        short_number(high)
-    )?;
-    Ok(())
+    let (low_text, high_text, note) = (short_number(low), short_number(high), &painter.note);
+    let text = format!("{width} × {height} points, from {low_text} to {high_text}{note}");
+    let key = (style.channels == 1).then_some((painter.limits, style.axis, style.map));
+    Ok(PictureFile { png, key, text })
 }

@@ -12,6 +12,10 @@ use crate::failure::in_block;
 use crate::progress::Progress;
 use crate::source::Source;
 
+/// What is said where nothing can be drawn.
+pub(super) const NO_NUMBERS: &str = "there are no finite numbers";
+pub(super) const NO_POSITIVE_NUMBERS: &str = "no number is above 0, as --log requires";
+
 /// The last few axes of an array, at one index of the others.
 pub(super) struct Plane<'a> {
     pub(super) source: &'a Source,
@@ -40,6 +44,8 @@ pub(super) struct Values {
     /// Some numbers at equal distances: all, if they are few.
     pub(super) sample: Vec<f64>,
     pub(super) not_finite: u64,
+    pub(super) least_positive: Option<f64>,
+    pub(super) not_positive: u64,
     /// The different numbers, as long as they are few.
     distinct: Vec<f64>,
     has_many: bool,
@@ -59,6 +65,8 @@ impl Values {
             range: None,
             sample: Vec::new(),
             not_finite: 0,
+            least_positive: None,
+            not_positive: 0,
             distinct: Vec::new(),
             has_many: false,
             seen: 0,
@@ -74,6 +82,10 @@ impl Values {
         }
         let (low, high) = self.range.unwrap_or((number, number));
         self.range = Some((low.min(number), high.max(number)));
+        match number > 0.0 {
+            true => self.least_positive = Some(self.least_positive.map_or(number, |least| least.min(number))),
+            false => self.not_positive += 1,
+        }
         if (self.seen - 1).is_multiple_of(self.step) {
             self.sample.push(number);
         }
@@ -90,6 +102,11 @@ impl<'a> Plane<'a> {
         let others = source.shape().len().saturating_sub(axes);
         let leading_indices = source.shape()[..others].iter().map(|length| length / 2).collect();
         Self { source, leading_indices, last_axis_index: None }
+    }
+
+    /// Selects the axes of a picture, the last of which may be that of its color channels.
+    pub(super) fn picture(source: &'a Source, channels: usize) -> Self {
+        Self::new(source, if channels > 1 { 3 } else { 2 })
     }
 
     /// Selects one column of an array of two axes.
