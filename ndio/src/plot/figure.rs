@@ -139,7 +139,6 @@ impl Figure {
 
 /// Formats a number of an axis without zeros at its end.
 fn number_text(number: f64) -> String {
-    // What remains of 0 after additions is none of the numbers that were meant.
     let text = short_number(number);
     match text.contains(['e', 'N', 'i']) {
         true => text,

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Draw a histogram
     #[arg(long)]
     histogram: bool,
-    /// How many bars a histogram has; default: one per column, 64 in a file
+    /// How many bars a histogram has, at most as many as fit; default: one per column, 64 in a file
     #[arg(long, value_name = "NUMBER", requires = "histogram")]
     bins: Option<NonZeroUsize>,
     /// Draw a picture, even of a long array of few columns, which is drawn as lines by default
@@ -215,6 +215,7 @@ impl Arguments {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         const BINS: usize = 64;
+        const MAX_BINS: usize = figure::LINE_POINTS;
         let name = display_name(path).to_ascii_lowercase();
         let is_svg = name.ends_with(".svg");
         let has_free_name = path == Path::new("-") || path.exists() && !is_regular(path);
@@ -227,7 +228,8 @@ impl Arguments {
         let (bytes, text) = match drawing {
             Drawing::Histogram => {
                 let plane = Plane::new(source, source.shape().len());
-                let found = lines::Histogram::of(&plane, self.bins.map_or(BINS, NonZeroUsize::get))?;
+                let bins = self.bins.map_or(BINS, NonZeroUsize::get).min(MAX_BINS);
+                let found = lines::Histogram::of(&plane, bins)?;
                 (figure::histogram(&found, axis).into_bytes(), format!("{} bars", found.counts.len()))
             }
             Drawing::Line | Drawing::Columns => {
