@@ -58,26 +58,27 @@ pub(super) struct ColourMap {
 impl ColourMap {
     pub(super) const VIRIDIS: Self = Self { gradient: Some(colorous::VIRIDIS), is_reversed: false };
 
+    const NAMES: [(&str, Option<Gradient>); 6] = [
+        ("viridis", Some(colorous::VIRIDIS)),
+        ("magma", Some(colorous::MAGMA)),
+        ("inferno", Some(colorous::INFERNO)),
+        ("plasma", Some(colorous::PLASMA)),
+        ("RdBu", Some(colorous::RED_BLUE)),
+        ("gray", None),
+    ];
+
     pub(super) fn of_name(name: &str) -> Result<Self, String> {
         let (base, is_reversed) = match name.strip_suffix("_r") {
             Some(base) => (base, true),
             None => (name, false),
         };
-        let gradient = match base.to_ascii_lowercase().as_str() {
-            "viridis" => Some(colorous::VIRIDIS),
-            "magma" => Some(colorous::MAGMA),
-            "inferno" => Some(colorous::INFERNO),
-            "plasma" => Some(colorous::PLASMA),
-            "rdbu" => Some(colorous::RED_BLUE),
-            "gray" | "grey" => None,
-            _ => {
-                return Err(
-                    "expected viridis, magma, inferno, plasma, RdBu or gray, reversed with _r at the end"
-                        .into(),
-                );
+        match Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(base)) {
+            Some((_, gradient)) => Ok(Self { gradient: *gradient, is_reversed }),
+            None => {
+                let names = Self::NAMES.map(|(known, _)| known).join(", ");
+                Err(format!("expected one of {names}; reversed with _r at the end"))
             }
-        };
-        Ok(Self { gradient, is_reversed })
+        }
     }
 
     pub(super) fn colour(self, fraction: f64) -> Rgb {

@@ -240,7 +240,7 @@ pub(super) fn picture(png: &[u8], (rows, columns): (usize, usize), key: Key) -> 
 mod tests {
     use super::{Axis, Limits, Scale};
 
-    /// The ticks are those of matplotlib's `MaxNLocator(steps=[1, 2, 5, 10])` and `LogLocator`.
+    /// The ticks are those of matplotlib 3.11's `MaxNLocator(6, steps=[1, 2, 5, 10])` and `LogLocator`.
     #[test]
     fn ticks_are_round_numbers_within_the_limits() {
         let ticks = |low, high, axis| -> Vec<f64> {

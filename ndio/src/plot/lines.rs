@@ -25,8 +25,12 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Finds them at this number of places, over which a few numbers are spread.
-    pub(super) fn of(plane: &Plane<'_>, axis: Axis, width: usize) -> Result<Self, Failure> {
+    /// Finds them at this number of places, over which a few numbers are spread; or says why there is nothing to draw.
+    pub(super) fn of(
+        plane: &Plane<'_>,
+        axis: Axis,
+        width: usize,
+    ) -> Result<Result<Self, &'static str>, Failure> {
         let length = plane.dims()[0];
         let (mut spans, mut is_gap) = (vec![None::<(f64, f64)>; width], vec![false; width]);
         let mut left_out = 0_u64;
@@ -50,11 +54,11 @@ impl Spans {
         let finite = || spans.iter().flatten();
         let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
         let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
-        match low <= high {
+        Ok(match low <= high {
             true => Ok(Self { spans, is_gap, limits: Limits { low, high }, left_out }),
-            false if left_out > 0 => Err(NO_POSITIVE_NUMBERS.into()),
-            false => Err(NO_NUMBERS.into()),
-        }
+            false if left_out > 0 => Err(NO_POSITIVE_NUMBERS),
+            false => Err(NO_NUMBERS),
+        })
     }
 }
 
@@ -71,18 +75,13 @@ pub(super) fn draw_columns(
     let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(MIN_LINES);
     for column in 0..count {
         writeln!(out, "column {column}")?;
-        let drawn = draw_line(&Plane::column(source, column), axis, &Canvas { lines, ..*canvas }, out);
-        match drawn {
-            Err(failure) if is_about_numbers(&failure) => writeln!(out, "  {failure}")?,
-            drawn => drawn?,
+        let canvas = Canvas { lines, ..*canvas };
+        match Spans::of(&Plane::column(source, column), axis, dots_across(&canvas))? {
+            Ok(line) => draw_spans(&line, source.shape()[0], axis, &canvas, out)?,
+            Err(reason) => writeln!(out, "  {reason}")?,
         }
     }
     Ok(())
-}
-
-/// Whether a line cannot be drawn because of its numbers; others may be.
-pub(super) fn is_about_numbers(failure: &Failure) -> bool {
-    [NO_NUMBERS, NO_POSITIVE_NUMBERS].contains(&&*failure.to_string())
 }
 
 /// Draws a line plot. Where several numbers share a column, the line spans their range.
@@ -92,12 +91,27 @@ pub(super) fn draw_line(
     canvas: &Canvas,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let length = plane.dims()[0];
-    let label = 12;
-    let columns = (canvas.columns - label - 2).max(4);
-    let (width, height) = (columns * DOTS_ACROSS, canvas.lines * DOTS_DOWN);
-    let line = Spans::of(plane, axis, width)?;
-    let dots = dots(&line, axis, height);
+    let line = Spans::of(plane, axis, dots_across(canvas))??;
+    draw_spans(&line, plane.dims()[0], axis, canvas, out)
+}
+
+/// The columns to the left of a line plot, for the numbers of its axis.
+const LABEL_COLUMNS: usize = 12;
+
+/// Returns how many dots are beside one another.
+fn dots_across(canvas: &Canvas) -> usize {
+    (canvas.columns - LABEL_COLUMNS - 2).max(4) * DOTS_ACROSS
+}
+
+fn draw_spans(
+    line: &Spans,
+    length: usize,
+    axis: Axis,
+    canvas: &Canvas,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (label, columns) = (LABEL_COLUMNS, line.spans.len() / DOTS_ACROSS);
+    let dots = dots(line, axis, canvas.lines * DOTS_DOWN);
     for at in 0..canvas.lines {
         let name = match at {
             0 => short_number(line.limits.high),
@@ -204,7 +218,7 @@ pub(super) fn draw_histogram(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let label = 12;
+    let label = LABEL_COLUMNS;
     let columns = canvas.columns - label - 2;
     let bins = bins.map_or(columns, |bins| bins.get().min(columns));
     let Histogram { counts, limits, not_finite, all } = Histogram::of(plane, bins)?;

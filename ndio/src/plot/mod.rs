@@ -151,10 +151,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             let canvas = Canvas::of(arguments);
             match drawing {
                 Drawing::Histogram => {
-                    let plane = Plane::new(&source, source.shape().len());
-                    lines::draw_histogram(&plane, (arguments.bins, axis), &canvas, out)
+                    lines::draw_histogram(&Plane::whole(&source), (arguments.bins, axis), &canvas, out)
                 }
-                Drawing::Line => lines::draw_line(&Plane::new(&source, 1), axis, &canvas, out),
+                Drawing::Line => lines::draw_line(&Plane::whole(&source), axis, &canvas, out),
                 Drawing::Columns => lines::draw_columns(&source, axis, &canvas, out),
                 Drawing::Picture => {
                     let style = arguments.style(&source, axis)?;
@@ -227,7 +226,7 @@ impl Arguments {
         let output = Output::new(path, self.force)?;
         let (bytes, text) = match drawing {
             Drawing::Histogram => {
-                let plane = Plane::new(source, source.shape().len());
+                let plane = Plane::whole(source);
                 let bins = self.bins.map_or(BINS, NonZeroUsize::get).min(MAX_BINS);
                 let found = lines::Histogram::of(&plane, bins)?;
                 (figure::histogram(&found, axis).into_bytes(), format!("{} bars", found.counts.len()))
@@ -235,14 +234,17 @@ impl Arguments {
             Drawing::Line | Drawing::Columns => {
                 let planes: Vec<Plane<'_>> = match source.shape() {
                     [_, columns] => (0..*columns).map(|column| Plane::column(source, column)).collect(),
-                    _ => vec![Plane::new(source, 1)],
+                    _ => vec![Plane::whole(source)],
                 };
-                let mut found = Vec::new();
+                let (mut found, mut nothing) = (Vec::new(), None);
                 for (column, plane) in planes.iter().enumerate() {
-                    match lines::Spans::of(plane, axis, figure::LINE_POINTS) {
-                        Err(failure) if planes.len() > 1 && lines::is_about_numbers(&failure) => {}
-                        spans => found.push((column, spans?)),
+                    match lines::Spans::of(plane, axis, figure::LINE_POINTS)? {
+                        Ok(line) => found.push((column, line)),
+                        Err(reason) => nothing = Some(reason),
                     }
+                }
+                if let Some(reason) = nothing.filter(|_| found.is_empty()) {
+                    return Err(reason.into());
                 }
                 let text = list::plural(found.len(), "line");
                 (figure::lines(&found, source.shape()[0], axis).into_bytes(), text)

@@ -78,12 +78,13 @@ impl Painter {
         channel: usize,
     ) -> Option<f64> {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
-        let number = self.grid.get(row, column, channel);
+        // The sum of a cell may overflow.
+        let number = self.grid.get(row, column, channel).clamp(f64::MIN, f64::MAX);
         let axis = self.style.axis;
         axis.has(number).then(|| axis.fraction(number, self.limits))
     }
 
-    /// Returns the color of a point, with its opacity. `None` if there is no number, or the point is transparent.
+    /// Returns the color and the opacity of a point; `None` for one without a number, and for a transparent one.
     fn colour(&self, row: (usize, usize), column: (usize, usize)) -> Option<(Rgb, u8)> {
         let fraction = |channel| self.fraction(row, column, channel);
         if self.style.channels == 1 {

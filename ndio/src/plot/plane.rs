@@ -97,8 +97,13 @@ impl Values {
 }
 
 impl<'a> Plane<'a> {
+    /// Selects all axes.
+    pub(super) fn whole(source: &'a Source) -> Self {
+        Self::new(source, source.shape().len())
+    }
+
     /// Selects the last `axes` axes, at the middle index of the others.
-    pub(super) fn new(source: &'a Source, axes: usize) -> Self {
+    fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
         let leading_indices = source.shape()[..others].iter().map(|length| length / 2).collect();
         Self { source, leading_indices, last_axis_index: None }
